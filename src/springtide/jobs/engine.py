@@ -37,7 +37,16 @@ from springtide.jobs.launchers import launching, relocating
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Key, Observed
 from springtide.jobs.parts import gangs, wiring
-from springtide.jobs.policies import active_deadline, backoff_limit, clean_pod_policy, suspend, ttl_after_finished
+from springtide.jobs.policies import (
+    active_deadline,
+    backoff_limit,
+    clean_pod_policy,
+    job_restart_policy,
+    max_wait_time,
+    suspend,
+    ttl_after_finished,
+    worker_restart_policy,
+)
 from springtide.jobs.projected import projected
 from springtide.jobs.replicas import deferring, indexed_roles, moving, moving_in_place, resizing, stages, workers
 from springtide.jobs.replicas.stages import Step
@@ -57,10 +66,12 @@ def plan(observed: Observed, kind: Kind, now: datetime) -> Plan:
     if outcome := finishing.outcome(seen):
         advice = () if outcome.succeeded else _advised(seen, launching.ending(seen)[1])
         return _told(seen, (), advice, status.ended(seen, outcome))
+    if (marking := max_wait_time.marking(seen)) is not None:
+        return _told(seen, (marking,), (), seen.job.status)
     if observed.job.run.suspend:
         return _suspended(seen)
     if (seen.too_large and not seen.kept_size) or seen.too_long:
-        return _told(seen, (), (), status.held_back(seen))
+        return _told(seen, (), (), status.held_back(seen), [max_wait_time.left(seen)])
     return _ongoing(seen)
 
 
@@ -92,7 +103,12 @@ def _ongoing(seen: Snapshot) -> Plan:
         nudge, wait = launching.nudged(then)
         actions += nudge
         waits.append(wait)
-    waits += [active_deadline.left(then), backoff_limit.restart_left(then)]
+    waits += [
+        active_deadline.left(then),
+        max_wait_time.left(then),
+        backoff_limit.restart_left(then),
+        launching.start_left(then),
+    ]
     waits += [moving.left(then, index) for index in (*moving.leavers(then), *moving_in_place.leavers(then))]
     waits += [resizing.drain_left(then, index) for index in then.ledger.draining]
     inquiries, wait = wait_causes.inquiries(then)
@@ -112,6 +128,7 @@ def _decided(seen: Snapshot) -> tuple[Snapshot, list[Decision], list[timedelta]]
     then, why = then.with_ledger(ledger), [*why, *failures]
     ledger, listing = launching.listed(then)
     then = then.with_ledger(ledger)
+    then = then.with_ledger(max_wait_time.noted(then))
     return then.with_ledger(setbacks.made_good(then)), why, [wait, listing]
 
 
@@ -122,18 +139,29 @@ def _relieved(seen: Snapshot, why: list[Decision]) -> Snapshot:
         return seen
     for loss in lost:
         name = seen.worker_name(loss.index)
+        if not loss.replaced:
+            message = worker_restart_policy.told(seen, name, loss.cause)
+            why.append(Decision(seen.now, worker_restart_policy.NOT_REPLACED, message, warning=True))
+            continue
         reason = "WorkersMoved" if loss.pod is not None and causes.moved(loss.pod) else "WorkerReplaced"
-        why.append(Decision(seen.now, reason, f"{name} {loss.cause}; a replacement is created", loss.counts))
+        warns = loss.counts or (reason == "WorkerReplaced" and seen.shape.worker_restarts is not None)
+        why.append(Decision(seen.now, reason, f"{name} {loss.cause}; a replacement is created", warns))
     return seen.with_ledger(workers.without(seen, lost))
 
 
 def _restarted(seen: Snapshot, why: list[Decision]) -> Snapshot:
     """A failed launcher is created again; none of its workers are reused."""
     failed, then = seen.form.failed(seen), seen
+    broken = "" if failed is not None else job_restart_policy.broken(seen)
     if failed is not None:
         then = then.with_ledger(launching.counted(then, failed))
         message = f"The launcher {causes.worker(failed)}; it is tried again{_tries(then)}"
         why.append(Decision(seen.now, "LauncherRestarted", message, warning=True))
+    elif broken:
+        then = then.with_ledger(job_restart_policy.counted(then))
+        why.append(
+            Decision(seen.now, "JobRestarted", f"{broken}; the job is started again{_tries(then)}", warning=True)
+        )
     if launching.run_over(seen):
         cause, advice = launching.ending(seen)
         cause = cause if cause and failed is None else "is gone"
@@ -143,6 +171,8 @@ def _restarted(seen: Snapshot, why: list[Decision]) -> Snapshot:
         ledger, losses = setbacks.after(then)
         why += losses
         then = then.with_ledger(launching.fresh_run(ledger))
+    elif broken:
+        then = then.with_ledger(launching.fresh_run(then.ledger))
     return then
 
 
@@ -191,9 +221,20 @@ def _resized(seen: Snapshot, why: list[Decision]) -> tuple[Snapshot, timedelta]:
     grows = len(ledger.members) > len(seen.ledger.members) and not {"WorkerReplaced", "WorkersMoved", "NodeLeaving"} & {
         decision.reason for decision in why
     }
+    why += _replacements(seen, ledger)
     if grows and seen.ledger.serves and not seen.ledger.owed:
         why.append(Decision(seen.now, "ScalingOut", f"{size} → {wanted} workers{_caveat(seen)}"))
     return seen.with_ledger(ledger), wait
+
+
+def _replacements(seen: Snapshot, ledger: Ledger) -> list[Decision]:
+    """For kinds in which users choose whether workers are replaced."""
+    due = len(seen.ledger.owed) - len(ledger.owed)
+    new = ledger.members[len(seen.ledger.members) :][: max(due, 0)]
+    if not new or seen.shape.worker_restarts is None:
+        return []
+    message = f"{seen.worker_names(new)} {'replaces a lost worker' if len(new) == 1 else 'replace lost workers'}"
+    return [Decision(seen.now, "WorkerCreated", message)]
 
 
 def _resized_in_place(seen: Snapshot, why: list[Decision]) -> Snapshot:
@@ -217,11 +258,13 @@ def _caveat(seen: Snapshot) -> str:
 
 def _suspended(seen: Snapshot) -> Plan:
     """Deletes all pods. Once the last one is gone the job is reset: the next run starts with fresh names."""
-    then = seen.with_ledger(Ledger() if suspend.is_quiet(seen) else launching.fresh_run(seen.ledger))
+    reset = Ledger(has_run=seen.ledger.has_run)
+    then = seen.with_ledger(reset if suspend.is_quiet(seen) else launching.fresh_run(seen.ledger))
     hosts = host_list.hosts(then, seen.observed.pods)
     actions = [*_hosts_written(seen, then, hosts, ()), *suspend.stopped(then), *_ungrouped(then)]
     actions += launching.created(then)
-    actions += _freed(then, hosts) if seen.kind.objects is not None else ()
+    frees = seen.kind.objects is not None or seen.shape.frees_services
+    actions += _freed(then, hosts) if frees else ()
     return _told(then, actions, (), status.suspended(then))
 
 
@@ -236,7 +279,7 @@ def _after(seen: Snapshot) -> Plan:
         *_withdrawn(seen),
         *cleaned,
         *(_ungrouped(seen) if clean_pod_policy.frees_group(seen) else ()),
-        *(_freed(seen, host_list.hosts(seen)) if seen.kind.objects is not None else ()),
+        *_freed_after(seen),
     ]
     return _told(seen, actions, (), status.over(seen), [left])
 
@@ -272,6 +315,13 @@ def _freed(then: Snapshot, hosts: Hosts) -> tuple[Action, ...]:
     return objects.surplus(then.observed, {then.config_key, *(objects.key_of(each.manifest) for each in wanted)})
 
 
+def _freed_after(seen: Snapshot) -> tuple[Action, ...]:
+    """The same for a job that has finished: Services of workers that are deleted go with their pods."""
+    if clean_pod_policy.frees_services(seen):
+        return _freed(seen, host_list.hosts(seen.with_ledger(launching.fresh_run(seen.ledger))))
+    return _freed(seen, host_list.hosts(seen)) if seen.kind.objects is not None else ()
+
+
 def _config(seen: Snapshot, then: Snapshot, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
     """Writes the ledger, the host list and the decision log in one request."""
     data = dict(wiring.files(then.kind, then.job, hosts, then.observed.settings))
@@ -295,7 +345,8 @@ def _app(then: Snapshot) -> Mapping[str, str]:
 
 
 def _worker_pods(then: Snapshot) -> list[Action]:
-    missing = (index for index, step in stages.staying(then, sorted(then.ledger.members)) if step is Step.CREATE)
+    members = sorted(set(then.ledger.members) - set(then.ledger.dead))
+    missing = (index for index, step in stages.staying(then, members) if step is Step.CREATE)
     planned = islice(missing, MOST_PODS)  # those that are created cause the next plan
     return [Create(then.kind.pod(then.job, then.shape.workers, index, then.observed.settings)) for index in planned]
 
@@ -329,9 +380,9 @@ def _told(
     last. The write may be rejected; then the next plan reports the change."""
     why, old = tuple(why), then.job.status
     actions = tuple(actions)
-    told: list[Action] = [*actions, *log.events(why)]
+    told: list[Action] = [*actions, *_events(then, why)]
     if (part := _one_turn(actions)) is not None:
-        return Plan((*part, *log.events(why), RequeueAfter(_NEXT)), old, why)
+        return Plan((*part, *_events(then, why), RequeueAfter(_NEXT)), old, why)
     throttle = training_progress.too_soon(then, new)
     if new != old and throttle <= timedelta(0):
         told += (StatusPatch(new), *status.events(old, new), *rank_changes.events(then, new))
@@ -339,6 +390,10 @@ def _told(
     if soonest != NEVER:
         told.append(RequeueAfter(soonest))
     return Plan(tuple(told), new, why)
+
+
+def _events(then: Snapshot, why: Iterable[Decision]) -> tuple[Action, ...]:
+    return tuple(replace(each, reason=then.kind.event_reason(each.reason)) for each in log.events(why))
 
 
 def _one_turn(actions: Iterable[Action]) -> list[Action] | None:

@@ -199,7 +199,7 @@ def _filled(snapshot: Snapshot, status: JobStatus, cause: str = "") -> JobStatus
     bounds = snapshot.sizes.bounds
     name, explanation = state.state(snapshot, status.conditions, cause)
     labels = snapshot.kind.selector(snapshot.job)
-    return replace(
+    filled = replace(
         status,
         replica_statuses=_replica_statuses(snapshot, status),
         state=name.value,
@@ -212,6 +212,7 @@ def _filled(snapshot: Snapshot, status: JobStatus, cause: str = "") -> JobStatus
         restarts=_restarts(snapshot),
         progress=training_progress.reported(snapshot),
     )
+    return snapshot.kind.status(snapshot, filled)
 
 
 def _serving(snapshot: Snapshot, status: JobStatus) -> int:
