@@ -152,7 +152,7 @@ def _relieved(seen: Snapshot, why: list[Decision]) -> Snapshot:
 def _restarted(seen: Snapshot, why: list[Decision]) -> Snapshot:
     """A failed launcher is created again; none of its workers are reused."""
     failed, then = seen.form.failed(seen), seen
-    broken = "" if failed is not None else job_restart_policy.broken(seen)
+    broken = "" if failed is not None else job_restart_policy.retried(seen)
     if failed is not None:
         then = then.with_ledger(launching.counted(then, failed))
         message = f"The launcher {causes.worker(failed)}; it is tried again{_tries(then)}"

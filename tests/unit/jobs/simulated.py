@@ -132,7 +132,7 @@ class Cluster:
             case Delete():
                 self._delete(action)
             case StatusPatch():
-                new = msgspec.json.decode(msgspec.json.encode(action.status), type=JobStatus)
+                new = msgspec.json.decode(msgspec.json.encode(action.status), type=type(self.status))
                 _is_legal(self.status, new)
                 self.status = new
             case Event():
@@ -173,7 +173,9 @@ class Cluster:
     def _patch(self, action: Patch) -> None:
         if not self._has(action.key):
             raise Conflict
-        if action.key.kind == "Pod":
+        if action.key.kind == self.raw["kind"]:
+            self.raw = _merged(self.raw, action.body)
+        elif action.key.kind == "Pod":
             pod = self.pods[action.key.name]
             self.pods[pod.name] = replace(
                 pod, annotations=_merged(pod.annotations, action.body["metadata"]["annotations"])
@@ -195,7 +197,7 @@ class Cluster:
                 return key.name in self.pods
             case "Job":
                 return self.batch is not None
-        return key in self.objects
+        return key in self.objects or key.kind == self.raw["kind"]
 
     def _delete(self, action: Delete) -> None:
         if action.key.kind == "Pod":

@@ -17,8 +17,9 @@ from springtide.jobs.snapshot import Snapshot
 
 def cleaned(snapshot: Snapshot) -> tuple[Action, ...]:
     """Deletes all pods, the workers that have not ended, or none. The launcher and its batch Job are kept for
-    inspection unless all pods are deleted; some kinds delete all workers and always keep the launcher. A job that was cut short is stopped under every policy. The launcher is
-    deleted last, so that an interrupted clean-up is continued."""
+    inspection unless all pods are deleted; some kinds delete all workers and always keep the launcher. A job that was
+    cut short is stopped under every policy. The launcher is deleted last, so that an interrupted clean-up is
+    continued."""
     policy = snapshot.job.run.clean_pod_policy
     if policy is CleanPodPolicy.NONE and not _cut_short(snapshot):
         return ()

@@ -20,10 +20,19 @@ def broken(snapshot: Snapshot) -> str:
     return launcher_restart_policy.deleted(snapshot) or worker_restart_policy.too_few(snapshot)
 
 
+def retried(snapshot: Snapshot) -> str:
+    """The same for a job that is started again."""
+    return broken(snapshot) if _is_left(snapshot) else ""
+
+
+def _is_left(snapshot: Snapshot) -> bool:
+    return snapshot.ledger.retries < snapshot.job.run.retries.by_engine
+
+
 def failure(snapshot: Snapshot) -> Outcome | None:
     """The outcome if the job is not started again."""
     why = broken(snapshot)
-    if not why or snapshot.ledger.retries < snapshot.job.run.retries.by_engine:
+    if not why or _is_left(snapshot):
         return None
     return outcomes.failure(snapshot, f"{snapshot.job.kind}Failed", f"{snapshot.title} has failed: {why}")
 

@@ -15,8 +15,10 @@ from springtide.jobs.snapshot import Snapshot
 def deleted(snapshot: Snapshot) -> str:
     """Why the job has failed with the deletion of its launcher; empty if it has not."""
     policy, pod, ledger = snapshot.shape.launcher_restarts, launching.served(snapshot), snapshot.ledger
-    if policy is not RestartPolicy.NEVER or not launching.run_over(snapshot) or ledger.relocated == ledger.serves:
+    if policy is not RestartPolicy.NEVER or not launching.run_over(snapshot):
         return ""
+    if ledger.serves in (ledger.relocated, ledger.retired):
+        return ""  # by the operator
     if pod is not None and (not pod.terminating or pod.disruption or causes.lost(pod)):
         return ""
     name = snapshot.shape.launcher_name

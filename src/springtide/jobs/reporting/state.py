@@ -96,6 +96,8 @@ def _not_yet(snapshot: Snapshot, conditions: Conditions, cause: str) -> State:
     unplaced = sum(pod is not None and not pod.node for pod in members)
     if not members and not snapshot.form.exists(snapshot):
         return State(StateName.CREATED, "The job has been accepted.")
+    if unplaced and deliberate_waits.starting(snapshot):
+        return State(StateName.QUEUED, _with(_too_few(snapshot, ready), snapshot, cause))
     if unplaced:
         return State(StateName.QUEUED, cause or f"{unplaced} of {wanted} workers wait for a place on a node.")
     if refusal := launching.refusal(snapshot):
