@@ -263,8 +263,7 @@ def _suspended(seen: Snapshot) -> Plan:
     hosts = host_list.hosts(then, seen.observed.pods)
     actions = [*_hosts_written(seen, then, hosts, ()), *suspend.stopped(then), *_ungrouped(then)]
     actions += launching.created(then)
-    frees = seen.kind.objects is not None or seen.shape.frees_services
-    actions += _freed(then, hosts) if frees else ()
+    actions += _freed(then, hosts)
     return _told(then, actions, (), status.suspended(then))
 
 
@@ -316,10 +315,10 @@ def _freed(then: Snapshot, hosts: Hosts) -> tuple[Action, ...]:
 
 
 def _freed_after(seen: Snapshot) -> tuple[Action, ...]:
-    """The same for a job that has finished: Services of workers that are deleted go with their pods."""
-    if clean_pod_policy.frees_services(seen):
-        return _freed(seen, host_list.hosts(seen.with_ledger(launching.fresh_run(seen.ledger))))
-    return _freed(seen, host_list.hosts(seen)) if seen.kind.objects is not None else ()
+    """The same for a job that has finished: what its workers need goes with them."""
+    cleaned = clean_pod_policy.deletes_workers(seen)
+    then = seen.with_ledger(launching.fresh_run(seen.ledger)) if cleaned else seen
+    return _freed(then, host_list.hosts(then))
 
 
 def _config(seen: Snapshot, then: Snapshot, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:

@@ -45,17 +45,17 @@ def hosts(snapshot: Snapshot, going: Iterable[Pod] = ()) -> Hosts:
     )
 
 
+def listed(snapshot: Snapshot) -> tuple[str, ...]:
+    """The names in the host list that have a pod."""
+    return _names(snapshot, snapshot.ledger.listed, ())
+
+
 def _members(snapshot: Snapshot) -> tuple[Replica, ...]:
     if snapshot.shape.keeps_names:
         return ()
     alive = set(snapshot.ledger.members) - set(snapshot.ledger.dead)
     indices = sorted(alive | snapshot.workers.keys())
     return tuple(Replica(snapshot.shape.workers, index, snapshot.worker_name(index)) for index in indices)
-
-
-def listed(snapshot: Snapshot) -> tuple[str, ...]:
-    """The names in the host list that have a pod."""
-    return _names(snapshot, snapshot.ledger.listed, ())
 
 
 def _names(snapshot: Snapshot, indices: Iterable[int], gone: Collection[str]) -> tuple[str, ...]:

@@ -90,8 +90,6 @@ class Shape:
     max_wait: MaxWait | None = None
     keeps_launcher: bool = False
     """Clean-up policies All and Running delete all workers, also those that have ended, and not the launcher."""
-    frees_services: bool = False
-    """The Services of workers are deleted with them also when the job is suspended or has finished."""
 
     @property
     def keeps_names(self) -> bool:
@@ -142,7 +140,8 @@ class Hosts:
     leaving: tuple[Replica, ...] = ()
     """Replicas that are terminating because the job has shrunk: their names must resolve until their pods are gone."""
     members: tuple[Replica, ...] = ()
-    """Workers that have or get a pod, and those that leave until their pods are gone."""
+    """Workers that do not keep their names: those that have or will get a pod, and those that leave, until their pods
+    are gone."""
 
 
 NOBODY: Final = Hosts((), (), "")
@@ -162,6 +161,9 @@ class Wanted:
     """The names in `data` of a Secret; one with other names is created again, because its content cannot be trusted."""
     grants: bool = False
     """The object grants rights, which are withdrawn when the job has finished."""
+    shared: bool = False
+    """An object of this name that others made is used as it is, if it has these keys. Only for objects that grant
+    nothing to those who made the job."""
 
 
 class BuildsLauncher(Protocol):
@@ -230,6 +232,11 @@ class Kind(ABC):
     def launcher_name(self, job: str) -> str:
         """`Shape.launcher_name` of a job of this name; empty in a kind without a launcher. Metrics need it for
         thousands of jobs at once, without reading their specs."""
+        return ""
+
+    def scaler_label(self) -> str:
+        """The label of workers that a scaler has added, whose value is the scaler's name; empty in a kind without
+        scalers."""
         return ""
 
     def warnings(self, job: Job[Any]) -> tuple[Event, ...]:

@@ -62,7 +62,7 @@ def a_toy_with_launcher(workers: int = 3, start: int | None = None, retries: int
     raw = an_mpijob("v1", workers=workers, command=ELASTIC)
     raw["metadata"] |= {"creationTimestamp": START.isoformat(), "annotations": {}}
     raw["spec"]["runPolicy"] = {"cleanPodPolicy": "Running", "backoffLimit": retries}
-    options = {"waits_for_workers": True, "frees_services": True, "keeps_launcher": True, **options}
+    options = {"waits_for_workers": True, "keeps_launcher": True, **options}
     return Cluster(raw, kind=ToyWithLauncher(start, **options))
 
 

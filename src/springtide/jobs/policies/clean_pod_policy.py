@@ -21,7 +21,7 @@ def cleaned(snapshot: Snapshot) -> tuple[Action, ...]:
     cut short is stopped under every policy. The launcher is deleted last, so that an interrupted clean-up is
     continued."""
     policy = snapshot.job.run.clean_pod_policy
-    if policy is CleanPodPolicy.NONE and not _cut_short(snapshot):
+    if not deletes_workers(snapshot):
         return ()
     everything, keeps = policy is CleanPodPolicy.ALL, snapshot.shape.keeps_launcher
     pods = tuple(pod for pod in snapshot.replicas if everything or keeps or not pod.ended)
@@ -38,10 +38,8 @@ def _cut_short(snapshot: Snapshot) -> bool:
     return stopped or snapshot.form.goes_on(snapshot)
 
 
-def frees_services(snapshot: Snapshot) -> bool:
-    """Whether the workers' Services are deleted with their pods."""
-    deleted = snapshot.job.run.clean_pod_policy is not CleanPodPolicy.NONE or _cut_short(snapshot)
-    return snapshot.shape.frees_services and deleted
+def deletes_workers(snapshot: Snapshot) -> bool:
+    return snapshot.job.run.clean_pod_policy is not CleanPodPolicy.NONE or _cut_short(snapshot)
 
 
 def frees_group(snapshot: Snapshot) -> bool:
