@@ -234,7 +234,7 @@ def _replacements(seen: Snapshot, ledger: Ledger) -> list[Decision]:
     if not new or seen.shape.worker_restarts is None:
         return []
     message = f"{seen.worker_names(new)} {'replaces a lost worker' if len(new) == 1 else 'replace lost workers'}"
-    return [Decision(seen.now, "WorkerCreated", message)]
+    return [Decision(seen.now, worker_restart_policy.CREATED, message)]
 
 
 def _resized_in_place(seen: Snapshot, why: list[Decision]) -> Snapshot:
@@ -384,7 +384,11 @@ def _told(
         return Plan((*part, *_events(then, why), RequeueAfter(_NEXT)), old, why)
     throttle = training_progress.too_soon(then, new)
     if new != old and throttle <= timedelta(0):
-        told += (StatusPatch(new), *status.events(old, new), *rank_changes.events(then, new))
+        told += (
+            StatusPatch(new),
+            *status.events(old, new, then.kind.quiet_conditions),
+            *rank_changes.events(then, new),
+        )
     soonest = min((wait for wait in (*waits, throttle) if wait > timedelta(0)), default=NEVER)
     if soonest != NEVER:
         told.append(RequeueAfter(soonest))

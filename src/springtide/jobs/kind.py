@@ -210,6 +210,8 @@ class Kind(ABC):
     secrets: HasSecrets | None = None
     objects: HasObjects | None = None
     resizable: CanBeResized | None = None
+    quiet_conditions: frozenset[str] = frozenset()
+    """Types of conditions that are set without an event."""
 
     @abstractmethod
     def shape(self, job: Job[Any]) -> Shape: ...

@@ -16,6 +16,8 @@ from springtide.jobs.observed import FAILED, Pod
 from springtide.jobs.snapshot import Snapshot
 
 NOT_REPLACED: Final = "WorkerNotReplaced"
+CREATED: Final = "WorkerCreated"
+"""Reasons of decisions."""
 _FIRST_SIGNAL: Final = 129
 _NOT_A_SIGNAL: Final = 255
 """With policy ExitCode workers are replaced from the first of these exit codes up to, but without, the second."""
