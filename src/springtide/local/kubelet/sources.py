@@ -91,7 +91,7 @@ class Sources:
         found = self.secret(key)
         if found is None:
             return False
-        return found.type == "kubernetes.io/ssh-auth" or _KEY_PAIR <= (found.data or {}).keys()
+        return found.type == "kubernetes.io/ssh-auth" or (found.data or {}).keys() >= _KEY_PAIR
 
     def services(self, namespace: str) -> list[Service]:
         return self._services.objects(namespace)
