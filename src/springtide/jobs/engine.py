@@ -303,7 +303,8 @@ def _caveat(seen: Snapshot) -> str:
 
 def _suspended(seen: Snapshot) -> Plan:
     """Deletes all pods. Once the last one is gone the job is reset: the next run starts with fresh names."""
-    reset = Ledger(has_run=seen.ledger.has_run)
+    kept = seen.ledger  # the size of the scaler that succeeded last may not be in the spec yet
+    reset = Ledger(has_run=kept.has_run, scaled=kept.scaled)
     then = seen.with_ledger(reset if suspend.is_quiet(seen) else launching.fresh_run(seen.ledger))
     hosts = host_list.hosts(then, seen.observed.pods)
     actions = [*_hosts_written(seen, then, hosts, ()), *suspend.stopped(then), *_ungrouped(then)]
