@@ -221,7 +221,7 @@ def _suspended(seen: Snapshot) -> Plan:
     hosts = host_list.hosts(then, seen.observed.pods)
     actions = [*_hosts_written(seen, then, hosts, ()), *suspend.stopped(then), *_ungrouped(then)]
     actions += launching.created(then)
-    actions += _freed(then, hosts) if seen.kind.objects is not None else ()
+    actions += _freed(then, hosts)
     return _told(then, actions, (), status.suspended(then))
 
 
@@ -236,7 +236,7 @@ def _after(seen: Snapshot) -> Plan:
         *_withdrawn(seen),
         *cleaned,
         *(_ungrouped(seen) if clean_pod_policy.frees_group(seen) else ()),
-        *(_freed(seen, host_list.hosts(seen)) if seen.kind.objects is not None else ()),
+        *_freed(seen, host_list.hosts(seen)),
     ]
     return _told(seen, actions, (), status.over(seen), [left])
 

@@ -110,6 +110,9 @@ class Hosts:
     """Replicas that keep their names, of all roles."""
     leaving: tuple[Replica, ...] = ()
     """Replicas that are terminating because the job has shrunk: their names must resolve until their pods are gone."""
+    members: tuple[Replica, ...] = ()
+    """Workers that do not keep their names: those that have or will get a pod, and those that leave, until their pods
+    are gone."""
 
 
 NOBODY: Final = Hosts((), (), "")
@@ -129,6 +132,9 @@ class Wanted:
     """The names in `data` of a Secret; one with other names is created again, because its content cannot be trusted."""
     grants: bool = False
     """The object grants rights, which are withdrawn when the job has finished."""
+    shared: bool = False
+    """An object of this name that others made is used as it is, if it has these keys. Only for objects that grant
+    nothing to those who made the job."""
 
 
 class BuildsLauncher(Protocol):
@@ -197,6 +203,11 @@ class Kind(ABC):
     def launcher_name(self, job: str) -> str:
         """`Shape.launcher_name` of a job of this name; empty in a kind without a launcher. Metrics need it for
         thousands of jobs at once, without reading their specs."""
+        return ""
+
+    def scaler_label(self) -> str:
+        """The label of workers that a scaler has added, whose value is the scaler's name; empty in a kind without
+        scalers."""
         return ""
 
     def warnings(self, job: Job[Any]) -> tuple[Event, ...]:

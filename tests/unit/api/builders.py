@@ -47,6 +47,30 @@ def a_pytorchjob(roles: Mapping[str, int], *, name: str = "mnist", restart: str 
     return _of_named_replicas("PyTorchJob", "pytorchReplicaSpecs", "pytorch", roles, name, restart, spec)
 
 
+def a_trainingjob(
+    *,
+    name: str = "train",
+    workers: int | None = 2,
+    command: Sequence[str] = ("train",),
+    launcher: Raw | None = None,
+    worker: Raw | None = None,
+    annotations: Mapping[str, str] | None = None,
+    **spec: Any,
+) -> Raw:
+    """A valid one; `launcher` and `worker` change its roles, everything else its spec. A None leaves a field out."""
+    roles = {
+        "launcher": {"replicas": 1, "template": a_template(*command), **(launcher or {})},
+        "worker": {"replicas": workers, "template": a_template(), **(worker or {})},
+    }
+    roles = {role: without_none(fields) for role, fields in roles.items()}
+    return {
+        "apiVersion": "kai.alibabacloud.com/v1alpha1",
+        "kind": "TrainingJob",
+        "metadata": {"name": name, "namespace": "ns", "uid": "u-1", "annotations": dict(annotations or {})},
+        "spec": without_none({"etReplicaSpecs": roles, **spec}),
+    }
+
+
 def _of_named_replicas(
     kind: str, field: str, container: str, roles: Mapping[str, int], name: str, restart: str | None, spec: Raw
 ) -> Raw:

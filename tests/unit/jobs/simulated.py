@@ -63,6 +63,10 @@ class Cluster:
     read: Callable[[Mapping[str, Any]], Job[Any]] = defaulted
     specs: str = "mpiReplicaSpecs"
     """Where the roles are in the spec."""
+    workers_key: str = WORKER
+    """The key of the workers' role there."""
+    over_ssh: bool = False
+    """The launcher has a Role that lets it run no commands."""
     decides: str = LAUNCHER
     """The role whose success is the job's."""
     now: datetime = START
@@ -221,7 +225,7 @@ class Cluster:
             uid = self.pods[name].uid
             assert self.hosts.setdefault(name, uid) == uid, f"{name} was a host before"
         alive = {pod.name for pod in self.pods.values() if pod.alive}
-        if self.has_role and not self.finished:
+        if self.has_role and not self.over_ssh and not self.finished:
             assert listed & alive <= self.rights(), "a host is listed that the launcher must not exec into"
         quiet = not self.of(WORKER) and all(pod.ended for pod in self.of(LAUNCHER))
         if quiet and self.raw["spec"].get("runPolicy", {}).get("suspend"):
@@ -392,14 +396,14 @@ class Cluster:
     @property
     def size(self) -> int:
         """As the spec asks for it."""
-        return int(self.raw["spec"][self.specs][WORKER]["replicas"])
+        return int(self.raw["spec"][self.specs][self.workers_key]["replicas"])
 
     @property
     def snapshot(self) -> Snapshot:
         return read_situation(self.observe(), self.kind, self.now)
 
     def resize(self, workers: int) -> None:
-        self.raw["spec"][self.specs][WORKER]["replicas"] = workers
+        self.raw["spec"][self.specs][self.workers_key]["replicas"] = workers
 
     def policy(self, **fields: Any) -> None:
         self.raw["spec"]["runPolicy"] = {**self.raw["spec"].get("runPolicy", {}), **fields}
