@@ -19,15 +19,16 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
 from springtide.api.kinds.conditions import condition
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers import keys
-from springtide.controllers.caches import Caches, JobKey
+from springtide.controllers.caches import Caches
 from springtide.controllers.inquiring import Inquirer
+from springtide.controllers.job_keys import JobKey
 from springtide.controllers.metrics import Metrics
+from springtide.controllers.status_patches import status_patch
 from springtide.controllers.views import JobView
 from springtide.jobs import host_list
 from springtide.jobs.actions import Action, Create, Delete, Event, Inquire, Patch, RequeueAfter, Secrets, StatusPatch
@@ -41,7 +42,6 @@ from springtide.kube.client import Client
 from springtide.kube.controller import Result, Retry, Terminal
 from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informer
-from springtide.kube.merge_patch import difference
 from springtide.kube.request import NO_QUERY, DeleteOptions
 from springtide.kube.request import Patch as PatchKind
 from springtide.kube.resources import Key, Obj
@@ -355,28 +355,6 @@ def _until(refusal: errors.ApiError | Taken, wait: float | None) -> Exception:
     if wait is not None and (wait < _SOON or not passing):
         return Retry(str(refusal), wait)
     return refusal if passing else Terminal(str(refusal))
-
-
-def status_patch(old: JobStatus, new: JobStatus) -> Obj:
-    """A merge patch between two statuses: only differences, with null for removed fields."""
-    return difference(_on_wire(old), _on_wire(new))
-
-
-def _on_wire(status: JobStatus) -> Obj:
-    found: Obj = _in_seconds(msgspec.to_builtins(status, builtin_types=(datetime,)))
-    return found
-
-
-def _in_seconds(value: Any) -> Any:
-    """Times in Kubernetes' format: without fractions of seconds."""
-    match value:
-        case datetime():
-            return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        case dict():
-            return {name: _in_seconds(each) for name, each in value.items()}
-        case list() | tuple():
-            return [_in_seconds(each) for each in value]
-    return value
 
 
 def _batches(actions: Iterable[Action]) -> Iterator[Sequence[Action]]:

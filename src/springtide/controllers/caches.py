@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from springtide.api.kinds.resource import Resource as Definition
+from springtide.controllers.job_keys import JobKey, job_of
 from springtide.controllers.leaving import NodeFacts, facts, is_evicted
-from springtide.controllers.views import BatchJobView, HeldView, JobView, Metadata, NodeView, PodView, PriorityView
+from springtide.controllers.views import BatchJobView, HeldView, JobView, NodeView, PodView, PriorityView
 from springtide.jobs.objects import JOB, KIND
 from springtide.jobs.observed import WarningEvent
 from springtide.jobs.parts import gangs
@@ -39,20 +40,6 @@ BY_NODE: Final = "node"
 _LONGEST_REPORT: Final = 10_000
 """Characters; users with write access to a launcher's pod must not exhaust the operator's memory."""
 HELD: Final = (CONFIGMAPS, SECRETS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS)
-
-
-class JobKey(NamedTuple):
-    """A job's kind, namespace and name."""
-
-    kind: str
-    namespace: str
-    name: str
-
-
-def job_of(metadata: Metadata) -> JobKey | None:
-    """The job that an object was made for, by its labels."""
-    name, kind = metadata.labels.get(JOB), metadata.labels.get(KIND)
-    return JobKey(kind, metadata.namespace, name) if name and kind else None
 
 
 def _by_job(view: PodView | BatchJobView | HeldView) -> list[JobKey]:

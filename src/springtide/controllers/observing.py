@@ -11,7 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from springtide.api.job import Job
-from springtide.controllers.caches import BY_JOB, Caches, JobKey
+from springtide.controllers.caches import BY_JOB, Caches
+from springtide.controllers.job_keys import JobKey
 from springtide.controllers.leaving import NodeFacts, evicted_by_taints
 from springtide.controllers.pod_waiting import ended_as, waiting
 from springtide.controllers.views import (

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 
 from springtide.controllers import prerequisites
 from springtide.controllers.acting import Executor
-from springtide.controllers.caches import Caches, JobKey, job_of, made_by
+from springtide.controllers.caches import Caches, made_by
 from springtide.controllers.inquiring import Inquirer
+from springtide.controllers.job_keys import JobKey, job_of
 from springtide.controllers.leaving import is_evicted
 from springtide.controllers.metrics import Figures, Metrics, figures, is_accepted
 from springtide.controllers.options import Options

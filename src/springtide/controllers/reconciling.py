@@ -18,7 +18,8 @@ from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers import observing
 from springtide.controllers.acting import Executor, Subject
-from springtide.controllers.caches import Caches, JobKey
+from springtide.controllers.caches import Caches
+from springtide.controllers.job_keys import JobKey
 from springtide.controllers.metrics import ERROR, OK, RETRY, Metrics
 from springtide.controllers.views import JobView
 from springtide.jobs import engine, host_list

@@ -61,6 +61,11 @@ class Shape:
     """The launcher's program writes a checkpoint on SIGTERM, if it keeps any."""
     waits_for_workers: bool = False
     """The launcher is created only when all workers are ready."""
+    size_field: tuple[str, ...] = ()
+    """The path of the number of workers in the job as users write it, as in ("spec", "replicas"): a scaler that has
+    succeeded leaves its target there. Empty in a kind without scalers."""
+    slots_per_worker: int = 1
+    """The ranks per worker, which scripts of scalers read."""
 
     @property
     def keeps_names(self) -> bool:
@@ -204,6 +209,10 @@ class Kind(ABC):
         """`Shape.launcher_name` of a job of this name; empty in a kind without a launcher. Metrics need it for
         thousands of jobs at once, without reading their specs."""
         return ""
+
+    def newcomer_labels(self, scaler: str) -> Mapping[str, str]:
+        """Labels of the pods that the ScaleOut of this name adds, besides those of other workers."""
+        return {}
 
     def scaler_label(self) -> str:
         """The label of workers that a scaler has added, whose value is the scaler's name; empty in a kind without
