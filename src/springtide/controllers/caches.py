@@ -6,13 +6,14 @@ Other objects are never fetched, so a cluster with ten thousand other pods and s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from springtide.api.kinds.resource import Resource as Definition
 from springtide.controllers.job_keys import JobKey, job_of
 from springtide.controllers.leaving import NodeFacts, facts, is_evicted
+from springtide.controllers.scalers.cache import Scalers
 from springtide.controllers.views import BatchJobView, HeldView, JobView, NodeView, PodView, PriorityView
 from springtide.jobs.objects import JOB, KIND
 from springtide.jobs.observed import WarningEvent
@@ -39,6 +40,7 @@ BY_JOB: Final = "job"
 BY_NODE: Final = "node"
 _LONGEST_REPORT: Final = 10_000
 """Characters; users with write access to a launcher's pod must not exhaust the operator's memory."""
+NO_SCALERS: Final[Mapping[str, Iterable[Definition]]] = {}
 HELD: Final = (CONFIGMAPS, SECRETS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS)
 
 
@@ -64,9 +66,10 @@ class Caches:
         gang_scheduler: str,
         makes: Iterable[Resource] = (),
         kinds: Sequence[str] = (),
+        scalers: Mapping[str, Iterable[Definition]] = NO_SCALERS,
     ) -> None:
         """`makes` are types of objects that only some kinds use. With `kinds`, objects of jobs of other kinds are not
-        cached."""
+        cached. `scalers` are the kinds of scalers by the kind of their jobs."""
         ours = Scope(namespace, labels=f"{JOB},{KIND} in ({','.join(kinds)})" if kinds else JOB)
         self.namespace = namespace
         self.pods: Informer[PodView] = informers.of(PODS, ours, into=PodView)
@@ -80,6 +83,7 @@ class Caches:
             resource: informers.of(resource, ours, into=HeldView)
             for resource in (*HELD, *groups_of(gang_scheduler), *makes)
         }
+        self.scalers = Scalers(informers, namespace, scalers)
         self._informers = informers
         self.made: tuple[Informer[Any], ...] = (self.pods, self.batch_jobs, *self.held.values())
         """The caches of all types of objects that are made for jobs."""

@@ -29,6 +29,7 @@ from springtide.jobs.kind import Kind, Shape
 from springtide.jobs.objects import CONTAINER, ROLE, index_of
 from springtide.jobs.observed import FAILED, Exit, Held, Key, LauncherJob, Observed, Pod, Settings, WarningEvent
 from springtide.jobs.reporting import quoting
+from springtide.jobs.scaling.scaler import Scaler, ScriptRun
 from springtide.kube.resources import Key as ObjectKey
 from springtide.kube.resources import Resource
 
@@ -49,11 +50,14 @@ class Found:
     priorities: Mapping[str, int]
     last_reports: Mapping[str, str]
     troubles: Mapping[str, WarningEvent]
+    scalers: tuple[Scaler, ...]
+    scripts: Mapping[str, ScriptRun]
     settings: Settings
 
 
 def found(job: Job[Any], kind: Kind, caches: Caches, settings: Settings) -> Found:
     key = JobKey(job.kind, job.metadata.namespace, job.metadata.name)
+    scalers = caches.scalers.of(key, job.metadata.uid)
     return Found(
         job=job,
         kind=kind,
@@ -64,6 +68,8 @@ def found(job: Job[Any], kind: Kind, caches: Caches, settings: Settings) -> Foun
         priorities=caches.priorities(),
         last_reports=caches.last_reports(key),
         troubles=caches.troubles.get(key, {}),
+        scalers=scalers,
+        scripts={each.uid: run for each in scalers if (run := caches.scalers.runs.get(each.uid)) is not None},
         settings=settings,
     )
 
@@ -91,6 +97,8 @@ def read(found: Found) -> Observed:
         priorities=found.priorities,
         last_reports=found.last_reports,
         troubles=found.troubles,
+        scalers=found.scalers,
+        scripts=found.scripts,
         settings=found.settings,
     )
 

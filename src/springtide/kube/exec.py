@@ -7,7 +7,7 @@
 One WebSocket with numbered channels (`v5.channel.k8s.io`, or v4 of older servers): stdout, stderr, and at the end a
 Status with the exit code. A refusal before the command starts (no such pod or container, no right) is the error that
 any other request would get; so is a Status without an exit code, such as one for a program that does not exist. If the
-connection is lost the command may or may not have ended, and may still run: Unreachable, or `TimedOut`.
+connection ends or time is up before the command has ended, it may still run: `Lost`, `TimedOut`.
 """
 
 from __future__ import annotations
@@ -35,12 +35,16 @@ _LATE_OUTPUT: Final = 1.0
 """Seconds for output that arrives after the exit status, from servers that do not close the connection."""
 
 
-class TimedOut(errors.Unreachable):
-    """The command has not ended in time; it may still run."""
+class Lost(errors.Unreachable):
+    """The connection ended before the command; it may still run."""
 
     def __init__(self, message: str, last_lines: str) -> None:
         super().__init__(message)
         self.last_lines = last_lines
+
+
+class TimedOut(Lost):
+    """The command has not ended in time; it may still run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,10 @@ async def _executed(client: Client, wanted: request.Request, lines: LastLines) -
     async with client.websocket(wanted, PROTOCOLS) as socket:
         if socket.protocol not in PROTOCOLS:
             raise errors.ServerError(f"the server supports none of the protocols {', '.join(PROTOCOLS)}")
-        status = await _status(socket, lines)
+        try:
+            status = await _status(socket, lines)
+        except errors.Unreachable as lost:
+            raise Lost(str(lost), lines.text()) from lost
         await _late_output(socket, lines)
     return Ended(exit_code(status), lines.text())
 

@@ -49,9 +49,9 @@ def a_pytorchjob(roles: Mapping[str, int], *, name: str = "mnist", restart: str 
 
 def a_trainingjob(
     *,
-    name: str = "train",
+    name: str = "bert",
     workers: int | None = 2,
-    command: Sequence[str] = ("train",),
+    command: Sequence[str] = ("horovodrun", "train"),
     launcher: Raw | None = None,
     worker: Raw | None = None,
     annotations: Mapping[str, str] | None = None,
@@ -62,12 +62,30 @@ def a_trainingjob(
         "launcher": {"replicas": 1, "template": a_template(*command), **(launcher or {})},
         "worker": {"replicas": workers, "template": a_template(), **(worker or {})},
     }
-    roles = {role: without_none(fields) for role, fields in roles.items()}
     return {
         "apiVersion": "kai.alibabacloud.com/v1alpha1",
         "kind": "TrainingJob",
         "metadata": {"name": name, "namespace": "ns", "uid": "u-1", "annotations": dict(annotations or {})},
-        "spec": without_none({"etReplicaSpecs": roles, **spec}),
+        "spec": without_none({"etReplicaSpecs": {role: without_none(given) for role, given in roles.items()}, **spec}),
+    }
+
+
+def a_scale_out(count: int | None = 1, *, name: str = "grow", **spec: Any) -> Raw:
+    """A valid one; a None leaves a field out."""
+    return _a_scaler("ScaleOut", name, {"toAdd": without_none({"count": count}), **spec})
+
+
+def a_scale_in(to_delete: Raw | None = None, *, name: str = "shrink", **spec: Any) -> Raw:
+    """The same; without `to_delete` it removes one worker."""
+    return _a_scaler("ScaleIn", name, {"toDelete": {"count": 1} if to_delete is None else to_delete, **spec})
+
+
+def _a_scaler(kind: str, name: str, spec: Raw) -> Raw:
+    return {
+        "apiVersion": "kai.alibabacloud.com/v1alpha1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": "ns", "uid": f"u-{name}"},
+        "spec": without_none({"selector": {"name": "bert"}, **spec}),
     }
 
 

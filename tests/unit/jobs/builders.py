@@ -93,7 +93,7 @@ def elastic_training(
     """A TrainingJob, submitted, nothing done yet. The kind has no run policy: its fields stand for what takes their
     place, and for what the kind does not have, but the engine does."""
     replicas = {"minReplicas": bounds[0], "maxReplicas": bounds[1], **(worker or {})}
-    raw = a_trainingjob(workers=workers, command=command, worker=replicas, **fields)
+    raw = a_trainingjob(name="train", workers=workers, command=command, worker=replicas, **fields)
     raw["spec"]["runPolicy"] = dict(run_policy or {})
     over_ssh = raw["spec"].get("launcherAttachMode") != "kubexec"
     return Cluster(

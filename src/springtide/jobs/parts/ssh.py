@@ -56,7 +56,7 @@ def secret_of_files(job: Job[Any], name: str, labels: Mapping[str, str]) -> Want
 def with_keys(secret: Mapping[str, Any], private: bytes, public: bytes) -> dict[str, Any]:
     """The Secret with a key pair (PEM, and a line of authorized_keys). The caller generates the keys, because that
     needs randomness."""
-    names = (PRIVATE_FILE, PUBLIC_FILE) if secret["type"] == _OPAQUE else (PRIVATE, PUBLIC)
+    names = (PRIVATE_FILE, PUBLIC_FILE) if secret.get("type") == _OPAQUE else (PRIVATE, PUBLIC)
     pair = (base64.b64encode(key).decode() for key in (private, public))
     return {**secret, "data": {**(secret.get("data") or {}), **dict(zip(names, pair, strict=True))}}
 
