@@ -106,7 +106,7 @@ oracle: $(READY) ## build the real control plane, kubectl old and new, KWOK and 
 	@$(CONTROL_PLANE) build
 
 # Each suite fetches what it lacks by itself, too; this is for what goes on beside other work.
-fetch: $(JUDGES)/.ready ## fetch and build, once, what the end-to-end tests and the judges need (cmake, g++; 2 GB)
+fetch: $(JUDGES)/.ready ## fetch and build, once, what the end-to-end tests and the judges need (Go, cmake, g++; 2 GB)
 	@PYTHONPATH=. $(BIN)/python -m tests.e2e_elastic.fetching
 
 # Without controllers: two servers can only be compared while nobody but the suite writes to them.

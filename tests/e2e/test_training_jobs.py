@@ -66,7 +66,8 @@ def test_the_document_is_followed_with_three_workers_and_with_two(cluster: Clust
     """Its text says three, its transcript shows two. Both at once, under one name, in two namespaces: nothing that
     belongs to one is touched by the other."""
     environments.offer(cluster, wheels.PRESETS)
-    cluster.tide.ok("env", "create", "--for", arena.IMAGE)
+    made = cluster.tide.run("env", "create", "--for", arena.IMAGE)
+    assert made.returncode == 0, made
     with a_namespace(cluster) as text, a_namespace(cluster) as transcript, ThreadPoolExecutor() as pool:
         for told in [pool.submit(tell, text, 3), pool.submit(tell, transcript, 2)]:
             told.result()
