@@ -210,14 +210,15 @@ class Kind(ABC):
         thousands of jobs at once, without reading their specs."""
         return ""
 
-    def newcomer_labels(self, scaler: str) -> Mapping[str, str]:
-        """Labels of the pods that the ScaleOut of this name adds, besides those of other workers."""
-        return {}
-
     def scaler_label(self) -> str:
         """The label of workers that a scaler has added, whose value is the scaler's name; empty in a kind without
         scalers."""
         return ""
+
+    def newcomer_labels(self, scaler: str) -> Mapping[str, str]:
+        """Labels of the pods that the ScaleOut of this name adds, besides those of other workers."""
+        label = self.scaler_label()
+        return {label: scaler} if label else {}
 
     def warnings(self, job: Job[Any]) -> tuple[Event, ...]:
         """Warnings for the user, recorded when the first pods are created."""

@@ -19,6 +19,7 @@ from springtide.jobs.launchers.pod import POD
 from springtide.jobs.observed import Exit, Settings
 from springtide.jobs.parts import access, launcher_advice, launcher_names, launcher_programs, services, ssh
 
+_SIZE_FIELD: Final = ("spec", "etReplicaSpecs", "worker", "replicas")
 _PORTS: Final = ({"name": "ssh-port", "port": 22}, {"name": "kubeai-service-port", "port": 9009})
 
 
@@ -77,6 +78,8 @@ class ElasticTrainingKind(Kind):
             config_name=launcher_names.config(job),
             saves=_is_elastic(found) and launcher_programs.saves(found),
             waits_for_workers=True,
+            size_field=_SIZE_FIELD,
+            slots_per_worker=max(job.own.slots_per_worker, 1),
         )
 
     def pod_name(self, job: Job[ET], role: str, index: int) -> str:
