@@ -12,8 +12,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from springtide.api.kinds.scalers import ScalerStatus
 from springtide.api.kinds.status import JobStatus
 from springtide.jobs.observed import Key
+from springtide.jobs.scaling.scaler import Scaler
 
 
 class Secrets(StrEnum):
@@ -82,7 +84,69 @@ class RequeueAfter:
     delay: timedelta
 
 
-Action: TypeAlias = Create | Patch | Delete | Event | StatusPatch | Inquire | RequeueAfter
+@dataclass(frozen=True, slots=True)
+class ScalerStatusPatch:
+    """The status of a scaler. Rejected if the scaler has changed since it was observed: `scaler.resource_version` is
+    the precondition. These are the first actions of a plan, and the others act on the new statuses: after a rejection
+    nothing of the plan is executed."""
+
+    scaler: Scaler
+    """As it was observed."""
+    status: ScalerStatus
+
+
+@dataclass(frozen=True, slots=True)
+class ScalerEvent:
+    """An event of a scaler."""
+
+    scaler: Scaler
+    type: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class BindScaler:
+    """Makes the job the scaler's controller. It follows a write of the scaler's status in the same plan, so the uid is
+    its only precondition. Other owner references are kept."""
+
+    scaler: Scaler
+
+
+@dataclass(frozen=True, slots=True)
+class RunScript:
+    """Starts a scaler's script in the launcher, in the background: the action is done when the script has been started.
+    The result is part of a later observation, in `Observed.scripts`, and causes a plan. If a run of this attempt is
+    known, whether it has ended or not, nothing is done."""
+
+    scaler: str
+    """Its uid."""
+    attempt: int
+    """The number of failures before this run: tells its result from that of an earlier run."""
+    pod: str
+    uid: str
+    """Of the pod."""
+    container: str
+    argv: tuple[str, ...]
+    """Executed as it is, without a shell."""
+    timeout: timedelta
+    """The script is terminated in its container after this time; a run that has not ended some seconds later counts as
+    failed."""
+
+
+Action: TypeAlias = (
+    Create
+    | Patch
+    | Delete
+    | Event
+    | StatusPatch
+    | Inquire
+    | RequeueAfter
+    | ScalerStatusPatch
+    | ScalerEvent
+    | BindScaler
+    | RunScript
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from springtide.jobs.actions import (
     StatusPatch,
 )
 from springtide.jobs.endings import causes, finishing
+from springtide.jobs.endings.outcomes import Outcome
 from springtide.jobs.kind import NOBODY, Hosts, Kind, Wanted
 from springtide.jobs.launchers import launching, relocating
 from springtide.jobs.ledger import Ledger
@@ -52,6 +53,7 @@ from springtide.jobs.replicas import deferring, indexed_roles, moving, moving_in
 from springtide.jobs.replicas.stages import Step
 from springtide.jobs.reporting import decision_log as log
 from springtide.jobs.reporting import rank_changes, setbacks, status, training_progress, wait_causes
+from springtide.jobs.scaling import advancing, drains, newcomers, scripts, victims
 from springtide.jobs.snapshot import Snapshot
 from springtide.jobs.times import NEVER
 
@@ -59,16 +61,30 @@ from springtide.jobs.times import NEVER
 def plan(observed: Observed, kind: Kind, now: datetime) -> Plan:
     """Pure: the same view at the same moment gives the same plan."""
     seen = snapshot.read(observed, kind, now)
-    if observed.job.metadata.deletion_timestamp is not None:
-        return Plan((), observed.job.status)
-    if finished(observed.job.status.conditions):
-        return _after(seen)
-    if outcome := finishing.outcome(seen):
+    if outcome := _ending(seen):
         advice = () if outcome.succeeded else _advised(seen, launching.ending(seen)[1])
         return _told(seen, (), advice, status.ended(seen, outcome))
+    then, first = advancing.advanced(seen)
+    rest = _of_job(then)
+    return replace(rest, actions=(*first, *rest.actions))
+
+
+def _ending(seen: Snapshot) -> Outcome | None:
+    """How the job ends now: its scalers end after it."""
+    job = seen.job
+    over = job.metadata.deletion_timestamp is not None or finished(job.status.conditions)
+    return None if over else finishing.outcome(seen)
+
+
+def _of_job(seen: Snapshot) -> Plan:
+    job = seen.job
+    if job.metadata.deletion_timestamp is not None:
+        return Plan((), job.status)
+    if finished(job.status.conditions):
+        return _after(seen)
     if (marking := max_wait_time.marking(seen)) is not None:
-        return _told(seen, (marking,), (), seen.job.status)
-    if observed.job.run.suspend:
+        return _told(seen, (marking,), (), job.status)
+    if job.run.suspend:
         return _suspended(seen)
     if (seen.too_large and not seen.kept_size) or seen.too_long:
         return _told(seen, (), (), status.held_back(seen), [max_wait_time.left(seen)])
@@ -98,7 +114,8 @@ def _ongoing(seen: Snapshot) -> Plan:
     actions += [*indexed_roles.created(then, MOST_PODS), *launching.created(then), *then.form.switched(then)]
     actions += relocating.suspended(then)
     actions += _freed(then, hosts)
-    actions += objects.deletions(going)
+    actions += [*drains.events(then, going), *objects.deletions(going)]
+    actions += scripts.started(then)
     if not rewritten:
         nudge, wait = launching.nudged(then)
         actions += nudge
@@ -111,6 +128,7 @@ def _ongoing(seen: Snapshot) -> Plan:
     ]
     waits += [moving.left(then, index) for index in (*moving.leavers(then), *moving_in_place.leavers(then))]
     waits += [resizing.drain_left(then, index) for index in then.ledger.draining]
+    waits.append(advancing.left(then))
     inquiries, wait = wait_causes.inquiries(then)
     actions += inquiries
     waits.append(wait)
@@ -120,8 +138,8 @@ def _ongoing(seen: Snapshot) -> Plan:
 def _decided(seen: Snapshot) -> tuple[Snapshot, list[Decision], list[timedelta]]:
     """The members of the job and of the host list from now on."""
     why: list[Decision] = []
-    then = _moved(_relocated(_restarted(_relieved(seen, why), why), why), why)
-    then, wait = _resized(then, why)
+    then = _relocated(_restarted(_relieved(_rolled_back(seen, why), why), why), why)
+    then, wait = _resized(_moved(_shrunk_by_name(then, why), why), why)
     then = _resized_in_place(then, why)
     then = then.with_ledger(resizing.forgotten(then))
     ledger, failures = indexed_roles.answered(then)
@@ -130,6 +148,29 @@ def _decided(seen: Snapshot) -> tuple[Snapshot, list[Decision], list[timedelta]]
     then = then.with_ledger(ledger)
     then = then.with_ledger(max_wait_time.noted(then))
     return then.with_ledger(setbacks.made_good(then)), why, [wait, listing]
+
+
+def _rolled_back(seen: Snapshot, why: list[Decision]) -> Snapshot:
+    """Workers that a scaler added which is not in progress any more are removed: no rank runs on them."""
+    gone = newcomers.rolled_back(seen)
+    if not gone:
+        return seen
+    there = tuple(index for index in gone if index in seen.ledger.members)
+    if there:
+        message = f"{seen.worker_names(there)} will be removed: the ScaleOut that added them did not succeed"
+        why.append(Decision(seen.now, "ScalingRolledBack", message))
+    return seen.with_ledger(replace(resizing.without(seen, there), joining=(), joining_for=""))
+
+
+def _shrunk_by_name(seen: Snapshot, why: list[Decision]) -> Snapshot:
+    """The workers that the ScaleIn in progress names are removed, before any other is chosen."""
+    gone = victims.due(seen)
+    if not gone or seen.scaler is None:
+        return seen
+    size = len(seen.ledger.members)
+    message = f"{size} → {size - len(gone)} workers: {seen.worker_names(gone)} will be removed ({seen.scaler.title})"
+    why.append(Decision(seen.now, "ScalingIn", message))
+    return seen.with_ledger(resizing.without(seen, gone))
 
 
 def _relieved(seen: Snapshot, why: list[Decision]) -> Snapshot:
@@ -206,10 +247,10 @@ def _moved(seen: Snapshot, why: list[Decision]) -> Snapshot:
 
 def _resized(seen: Snapshot, why: list[Decision]) -> tuple[Snapshot, timedelta]:
     """Workers about to be replaced are not counted in the size but stay until then. Workers that serve a launcher that
-    is not elastic stay until that launcher ends."""
-    leavers = set(moving.leavers(seen))
-    staying = [index for index in seen.ledger.members if index not in leavers]
-    size, wanted = len(staying), 0 if seen.shape.keeps_names else seen.wanted_size
+    is not elastic stay until that launcher ends. Those that a scaler adds are counted separately."""
+    others, joining = {*moving.leavers(seen), *newcomers.members(seen)}, newcomers.members(seen)
+    staying = [index for index in seen.ledger.members if index not in others]
+    size, wanted = len(staying), 0 if seen.shape.keeps_names else seen.wanted_size - newcomers.awaited(seen)
     if size > wanted:
         held = set(deferring.held(seen))
         gone = tuple(index for index in resizing.ranked(seen, staying) if index not in held)[: size - wanted]
@@ -217,13 +258,17 @@ def _resized(seen: Snapshot, why: list[Decision]) -> tuple[Snapshot, timedelta]:
             message = f"{size} → {size - len(gone)} workers: {seen.worker_names(gone)} will be removed"
             why.append(Decision(seen.now, "ScalingIn", message))
         return seen.with_ledger(resizing.shrunk(seen, gone)), NEVER
-    ledger, wait = workers.filled(seen, wanted - size)
+    missing = wanted - size + newcomers.awaited(seen) - len(joining)
+    ledger, wait = workers.filled(seen, missing)
+    ledger = newcomers.added(seen, ledger, wanted - size)
     grows = len(ledger.members) > len(seen.ledger.members) and not {"WorkerReplaced", "WorkersMoved", "NodeLeaving"} & {
         decision.reason for decision in why
     }
     why += _replacements(seen, ledger)
     if grows and seen.ledger.serves and not seen.ledger.owed:
-        why.append(Decision(seen.now, "ScalingOut", f"{size} → {wanted} workers{_caveat(seen)}"))
+        by = f" ({seen.scaler.title})" if seen.scaler is not None and ledger.joining else ""
+        sizes = f"{size + len(joining)} → {seen.wanted_size} workers"
+        why.append(Decision(seen.now, "ScalingOut", f"{sizes}{_caveat(seen)}{by}"))
     return seen.with_ledger(ledger), wait
 
 
@@ -258,7 +303,8 @@ def _caveat(seen: Snapshot) -> str:
 
 def _suspended(seen: Snapshot) -> Plan:
     """Deletes all pods. Once the last one is gone the job is reset: the next run starts with fresh names."""
-    reset = Ledger(has_run=seen.ledger.has_run)
+    # The size of that scaler may not be in the spec yet.
+    reset = Ledger(has_run=seen.ledger.has_run, scaled=seen.ledger.scaled)
     then = seen.with_ledger(reset if suspend.is_quiet(seen) else launching.fresh_run(seen.ledger))
     hosts = host_list.hosts(then, seen.observed.pods)
     actions = [*_hosts_written(seen, then, hosts, ()), *suspend.stopped(then), *_ungrouped(then)]
@@ -346,8 +392,18 @@ def _app(then: Snapshot) -> Mapping[str, str]:
 def _worker_pods(then: Snapshot) -> list[Action]:
     members = sorted(set(then.ledger.members) - set(then.ledger.dead))
     missing = (index for index, step in stages.staying(then, members) if step is Step.CREATE)
+    joining = set(newcomers.members(then))
     planned = islice(missing, MOST_PODS)  # those that are created cause the next plan
-    return [Create(then.kind.pod(then.job, then.shape.workers, index, then.observed.settings)) for index in planned]
+    return [Create(_worker_pod(then, index, newcomer=index in joining)) for index in planned]
+
+
+def _worker_pod(then: Snapshot, index: int, *, newcomer: bool) -> Mapping[str, Any]:
+    pod = then.kind.pod(then.job, then.shape.workers, index, then.observed.settings)
+    if then.scaler is None or not newcomer:
+        return pod
+    metadata = pod["metadata"]
+    labels = {**metadata["labels"], **then.kind.newcomer_labels(then.scaler.name)}
+    return {**pod, "metadata": {**metadata, "labels": labels}}
 
 
 def _wanted_group(then: Snapshot) -> Wanted | None:
@@ -376,7 +432,8 @@ def _told(
     waits: Iterable[timedelta] = (),
 ) -> Plan:
     """The plan: the actions and the decisions' events first, then the single write of the status, the status' events
-    last. The write may be rejected; then the next plan reports the change."""
+    last. The write may be rejected; then the next plan reports the change. The answer to the write causes another
+    plan."""
     why, old = tuple(why), then.job.status
     actions = tuple(actions)
     told: list[Action] = [*actions, *_events(then, why)]
@@ -384,11 +441,9 @@ def _told(
         return Plan((*part, *_events(then, why), RequeueAfter(_NEXT)), old, why)
     throttle = training_progress.too_soon(then, new)
     if new != old and throttle <= timedelta(0):
-        told += (
-            StatusPatch(new),
-            *status.events(old, new, then.kind.quiet_conditions),
-            *rank_changes.events(then, new),
-        )
+        told += (StatusPatch(new), *status.events(old, new, then.kind.is_quiet), *rank_changes.events(then, new))
+    elif (size := advancing.size_written(then)) is not None:
+        told.append(size)  # with the version of the job that was observed, so only where its status is not written
     soonest = min((wait for wait in (*waits, throttle) if wait > timedelta(0)), default=NEVER)
     if soonest != NEVER:
         told.append(RequeueAfter(soonest))

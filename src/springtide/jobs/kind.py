@@ -90,6 +90,11 @@ class Shape:
     max_wait: MaxWait | None = None
     keeps_launcher: bool = False
     """Clean-up policies All and Running delete all workers, also those that have ended, and not the launcher."""
+    size_field: tuple[str, ...] = ()
+    """The path of the number of workers in the job as users write it, as in ("spec", "replicas"): a scaler that has
+    succeeded leaves its target there. Empty in a kind without scalers."""
+    slots_per_worker: int = 1
+    """The ranks per worker, which scripts of scalers read."""
 
     @property
     def keeps_names(self) -> bool:
@@ -210,8 +215,6 @@ class Kind(ABC):
     secrets: HasSecrets | None = None
     objects: HasObjects | None = None
     resizable: CanBeResized | None = None
-    quiet_conditions: frozenset[str] = frozenset()
-    """Types of conditions that are set without an event."""
 
     @abstractmethod
     def shape(self, job: Job[Any]) -> Shape: ...
@@ -241,6 +244,11 @@ class Kind(ABC):
         scalers."""
         return ""
 
+    def newcomer_labels(self, scaler: str) -> Mapping[str, str]:
+        """Labels of the pods that the ScaleOut of this name adds, besides those of other workers."""
+        label = self.scaler_label()
+        return {label: scaler} if label else {}
+
     def warnings(self, job: Job[Any]) -> tuple[Event, ...]:
         """Warnings for the user, recorded when the first pods are created."""
         return ()
@@ -249,6 +257,10 @@ class Kind(ABC):
         """Why replicas of this job cannot be started: a variable is longer than Linux passes to a program. Empty if
         none is."""
         return ""
+
+    def is_quiet(self, condition: str) -> bool:
+        """Whether conditions of this type are set without an event."""
+        return False
 
     def event_reason(self, reason: str) -> str:
         """The name that clients of the kind's former operator know an event by; `reason` is ours."""

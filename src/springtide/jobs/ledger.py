@@ -115,6 +115,15 @@ class Ledger:
     sizes: Mapping[str, Index] = field(default_factory=dict)
     """The number of replicas that keep their names, by role: only this tells a job that is resized from a new one."""
 
+    joining: tuple[Index, ...] = ()
+    """Members that a scaler adds: they are listed together, once all of them are ready."""
+
+    joining_for: str = ""
+    """The uid of that scaler."""
+
+    scaled: str = ""
+    """The uid of the scaler whose new workers were listed last."""
+
     complete: bool = False
     """All replicas of a job that is restarted as a whole have existed since its last start."""
 
@@ -156,6 +165,23 @@ def recovered(workers: Iterable[Pod], launcher: Pod | None) -> Ledger:
     base = read({}, workers)
     return replace(
         base, members=members, listed=listed, used=listed, started_with=listed, serves=launcher.uid if launcher else ""
+    )
+
+
+def joining(kept: Ledger, indices: Iterable[int], scaler: str) -> Ledger:
+    """The recovered ledger with these members not listed, because a scaler adds them."""
+    found = tuple(indices)
+
+    def others(listed: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(index for index in listed if index not in found)
+
+    return replace(
+        kept,
+        listed=others(kept.listed),
+        used=others(kept.used),
+        started_with=others(kept.started_with),
+        joining=found,
+        joining_for=scaler if found else "",
     )
 
 

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from springtide.api.job import Job
+from springtide.jobs.scaling.scaler import Scaler, ScriptRun
 
 PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"
 """Phases of a pod."""
@@ -177,6 +178,10 @@ class Observed:
     """The last reports of launchers whose pods are gone, by uid."""
     troubles: Mapping[str, WarningEvent] = field(default_factory=dict)
     """Warning events of pods and launcher Jobs that make no progress, by uid; at most one per job."""
+    scalers: tuple[Scaler, ...] = ()
+    """Scalers that select the job and have no other controller."""
+    scripts: Mapping[str, ScriptRun] = field(default_factory=dict)
+    """The last runs of their scripts, by uid of the scaler."""
     settings: Settings = Settings()
 
     def of(self, role: str) -> tuple[Pod, ...]:

@@ -16,6 +16,8 @@ from springtide.jobs.kind import ONE_SIZE, Kind, Replica, Shape, Sizes
 from springtide.jobs.launchers.form import LauncherForm
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import RUNNING, Held, Key, Observed, Pod
+from springtide.jobs.scaling import turns
+from springtide.jobs.scaling.scaler import Scaler
 
 PREFIX: Final = "springtide.dev/"
 _LONGEST: Final = timedelta(days=365)
@@ -38,6 +40,8 @@ class Snapshot:
     """The launcher's pod; of several, the one that is alive."""
     kept_size: int = 0
     """The observed number of workers, which the job keeps while it asks for more than the operator allows."""
+    scaler: Scaler | None = None
+    """The scaler in progress. Until it has ended its size takes the place of that in the spec."""
 
     @property
     def job(self) -> Job[Any]:
@@ -62,9 +66,9 @@ class Snapshot:
 
     @property
     def asked_size(self) -> int:
-        """The size in the spec, within the bounds."""
+        """The size in the spec, or that of the scaler in progress, within the bounds."""
         role = self.job.roles.get(self.shape.workers)
-        asked = role.replicas if role else 0
+        asked = turns.size(self.scaler) if self.scaler is not None else role.replicas if role else 0
         return self.sizes.bounds.nearest(asked) if self.sizes.bounds and role else asked
 
     @property
@@ -189,6 +193,11 @@ class Snapshot:
     def with_ledger(self, ledger: Ledger) -> Snapshot:
         return replace(self, ledger=ledger)
 
+    def with_scalers(self, scalers: tuple[Scaler, ...]) -> Snapshot:
+        """With other statuses of the scalers."""
+        observed = replace(self.observed, scalers=scalers)
+        return replace(self, observed=observed, scaler=_scaler(observed, self.ledger))
+
     def since(self, moment: datetime | None) -> timedelta:
         return self.now - moment if moment else timedelta.max
 
@@ -215,9 +224,18 @@ def read(observed: Observed, kind: Kind, now: datetime) -> Snapshot:
     else:
         kept = ledgers.read(config.annotations, workers.values())
     kept = replace(kept, sizes=_believed(kept.sizes, observed))
+    scaler = _scaler(observed, kept)
+    if config is None and scaler is not None and scaler.adds:
+        names = {index: kind.pod_name(observed.job, shape.workers, index) for index in kept.members}
+        added = set(scaler.status.add_pods)
+        kept = ledgers.joining(kept, [index for index, name in names.items() if name in added], scaler.uid)
     size = kept.sizes.get(shape.workers, len(workers)) if shape.keeps_names else len(kept.members)
     sizes = kind.resizable.sizes(observed.job) if kind.resizable is not None else ONE_SIZE
-    return Snapshot(observed, kind, shape, sizes, kept, now, workers, launcher, size)
+    return Snapshot(observed, kind, shape, sizes, kept, now, workers, launcher, size, scaler)
+
+
+def _scaler(observed: Observed, ledger: Ledger) -> Scaler | None:
+    return turns.current(observed.scalers, (ledger.joining_for, ledger.scaled))
 
 
 def _believed(sizes: Mapping[str, int], observed: Observed) -> dict[str, int]:

@@ -14,9 +14,11 @@ from tests.unit.kube.fake_api import answer
 
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers.acting import Executor, Subject
+from springtide.controllers.background import Background
 from springtide.controllers.caches import Caches
 from springtide.controllers.inquiring import Inquirer
 from springtide.controllers.metrics import Metrics
+from springtide.controllers.scalers.scripts import Scripts
 from springtide.controllers.views import JobView
 from springtide.jobs.actions import Action
 from springtide.kube import errors
@@ -106,5 +108,6 @@ def a_scene() -> Scene:
     jobs = caches.jobs(MPIJOBS)
     for informer in (*caches.made, jobs):
         informer._version = "1"  # as if they were filled
-    inquirer = Inquirer(client, caches, lambda _: None)
-    return Scene(server, caches, jobs, recorder, Executor(client, caches, jobs, recorder, inquirer, Metrics()))
+    scripts = Scripts(client, caches.pods, caches.scalers.runs, lambda _: None)
+    background = Background(Inquirer(client, caches, lambda _: None), scripts)
+    return Scene(server, caches, jobs, recorder, Executor(client, caches, jobs, recorder, background, Metrics()))

@@ -19,8 +19,21 @@ from springtide.api.defaults.mpijob import defaulted
 from springtide.api.job import Job
 from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
+from springtide.api.kinds.scalers import ScalerStatus
 from springtide.api.kinds.status import JobStatus
-from springtide.jobs.actions import Action, Create, Delete, Event, Patch, Plan, StatusPatch
+from springtide.jobs.actions import (
+    Action,
+    BindScaler,
+    Create,
+    Delete,
+    Event,
+    Patch,
+    Plan,
+    RunScript,
+    ScalerEvent,
+    ScalerStatusPatch,
+    StatusPatch,
+)
 from springtide.jobs.endings.causes import NODE_LOST
 from springtide.jobs.engine import plan
 from springtide.jobs.kind import Kind
@@ -42,6 +55,8 @@ from springtide.jobs.observed import (
 from springtide.jobs.observed import Settings as OperatorSettings
 from springtide.jobs.parts import ssh
 from springtide.jobs.reporting import progress
+from springtide.jobs.scaling import phases
+from springtide.jobs.scaling.scaler import Scaler, ScriptRun
 from springtide.jobs.snapshot import Snapshot
 from springtide.jobs.snapshot import read as read_situation
 
@@ -95,12 +110,23 @@ class Cluster:
     evicts: bool = False
     """So much time has passed that Kubernetes evicts pods from silent nodes."""
     serial: Any = field(default_factory=lambda: count(1))
+    version: int = 0
+    """Changes of the job itself."""
+    scalers: dict[str, Scaler] = field(default_factory=dict)
+    """By uid."""
+    scripts: dict[str, ScriptRun] = field(default_factory=dict)
+    runs: list[RunScript] = field(default_factory=list)
+    """Scripts that were started."""
+    scaler_events: list[ScalerEvent] = field(default_factory=list)
+    capacity: int | None = None
+    """Places for workers."""
 
     # What the operator sees and does.
 
     def observe(self) -> Observed:
         self.seen |= {pod.name for pod in self.pods.values() if pod.alive}
-        raw = {**self.raw, "status": msgspec.to_builtins(self.status)}
+        metadata = {**self.raw["metadata"], "resourceVersion": str(self.version)}
+        raw = {**self.raw, "metadata": metadata, "status": msgspec.to_builtins(self.status)}
         return Observed(
             job=self.read(raw),
             pods=tuple(self.pods.values()),
@@ -111,6 +137,8 @@ class Cluster:
             reclaims=self.reclaims,
             last_reports=self.reports,
             troubles=self.troubles,
+            scalers=tuple(self.scalers.values()),
+            scripts=dict(self.scripts),
             settings=self.settings,
         )
 
@@ -129,6 +157,8 @@ class Cluster:
 
     def do(self, action: Action) -> None:
         match action:
+            case ScalerStatusPatch() | ScalerEvent() | BindScaler() | RunScript():
+                self._do_for_scaler(action)
             case Create():
                 self._create(action)
             case Patch():
@@ -139,11 +169,23 @@ class Cluster:
                 new = msgspec.json.decode(msgspec.json.encode(action.status), type=type(self.status))
                 _is_legal(self.status, new)
                 self.status = new
+                self.version += 1
             case Event():
                 self.events.append(action)
         if isinstance(action, Create | Patch):
             self._names_are_of_pods_that_were_seen(_key(action).kind)
         self._guard()
+
+    def _do_for_scaler(self, action: ScalerStatusPatch | ScalerEvent | BindScaler | RunScript) -> None:
+        match action:
+            case ScalerStatusPatch():
+                self._patch_scaler(action)
+            case ScalerEvent():
+                self.scaler_events.append(action)
+            case BindScaler(scaler):
+                self._change_scaler(scaler.uid, bound=True)
+            case RunScript():
+                self._run(action)
 
     def _names_are_of_pods_that_were_seen(self, kind: str) -> None:
         """In what is written just now; whoever writes may have looked long ago."""
@@ -177,13 +219,13 @@ class Cluster:
     def _patch(self, action: Patch) -> None:
         if not self._has(action.key):
             raise Conflict
-        if action.key.kind == self.raw["kind"]:
-            self.raw = _merged(self.raw, action.body)
-        elif action.key.kind == "Pod":
+        if action.key.kind == "Pod":
             pod = self.pods[action.key.name]
             self.pods[pod.name] = replace(
                 pod, annotations=_merged(pod.annotations, action.body["metadata"]["annotations"])
             )
+        elif action.key.kind == self.raw["kind"]:
+            self._patch_job(action)
         elif action.key.kind == "Job":
             assert self.batch is not None  # it is there
             template = _merged(self.batch.template, action.body["spec"].get("template", {}))
@@ -194,6 +236,12 @@ class Cluster:
                 raise Conflict
             self.objects[action.key] = _merged(body, msgspec.json.decode(msgspec.json.encode(action.body)))
             self.objects[action.key]["metadata"]["resourceVersion"] = str(next(self.serial))
+
+    def _patch_job(self, action: Patch) -> None:
+        if action.resource_version != str(self.version) or action.uid != self.raw["metadata"]["uid"]:
+            raise Conflict
+        self.raw = _merged(self.raw, action.body)
+        self.version += 1
 
     def _has(self, key: Key) -> bool:
         match key.kind:
@@ -218,6 +266,47 @@ class Cluster:
             self.deleted = True
         else:
             self.objects.pop(action.key, None)
+
+    # Scalers.
+
+    def scale(self, kind: str, name: str, **fields: Any) -> str:
+        """Creates a scaler; its uid."""
+        uid = f"uid-{next(self.serial)}"
+        self.scalers[uid] = Scaler(kind, name, uid, str(next(self.serial)), self.now, **fields)
+        return uid
+
+    def cancel(self, uid: str) -> None:
+        """Deletes a scaler, and whatever its script is about."""
+        self.scalers.pop(uid, None)
+
+    def _patch_scaler(self, action: ScalerStatusPatch) -> None:
+        there = self.scalers.get(action.scaler.uid)
+        if there is None or there.resource_version != action.scaler.resource_version:
+            raise Conflict
+        new = msgspec.json.decode(msgspec.json.encode(action.status), type=ScalerStatus)
+        before, after = phases.of(there.status), phases.of(new)
+        legal = {phases.TRANSITIONS.get((before, trigger)) for trigger in phases.Trigger}
+        assert after in legal, f"a scaler of phase {before.name} becomes {after.name}"
+        self._change_scaler(there.uid, status=new)
+
+    def _change_scaler(self, uid: str, **fields: Any) -> None:
+        if uid not in self.scalers:
+            raise Conflict
+        self.scalers[uid] = replace(self.scalers[uid], resource_version=str(next(self.serial)), **fields)
+
+    def _run(self, action: RunScript) -> None:
+        known = self.scripts.get(action.scaler)
+        if known is None or known.attempt != action.attempt:
+            done = phases.of(self.scalers[action.scaler].status) if action.scaler in self.scalers else None
+            assert done is not phases.ScalerPhase.SCRIPT_EXECUTED, "a script is run again"
+            self.runs.append(action)
+            self.scripts[action.scaler] = ScriptRun(action.attempt)
+
+    def script_ends(self, code: int = 0, lines: str = "") -> None:
+        """All scripts that run."""
+        for uid, ran in self.scripts.items():
+            if ran.exit_code is None:
+                self.scripts[uid] = replace(ran, exit_code=code, last_lines=lines)
 
     # What must hold at every write.
 
@@ -264,6 +353,9 @@ class Cluster:
     def _free_node(self) -> str:
         """The one with the fewest pods."""
         used = [pod.node for pod in self.pods.values()]
+        placed = sum(bool(pod.node) and not pod.ended for pod in self.of(WORKER))
+        if self.capacity is not None and placed >= self.capacity:
+            return ""
         free = [node for node in NODES if node not in self.silent | self.leaving]
         return min(free, key=used.count, default="")
 
@@ -361,7 +453,8 @@ class Cluster:
         raise AssertionError("does not converge")
 
     def _state(self) -> tuple[object, ...]:
-        return dict(self.pods), msgspec.json.encode(sorted(map(str, self.objects.items()))), self.status, self.batch
+        objects = msgspec.json.encode(sorted(map(str, self.objects.items())))
+        return dict(self.pods), objects, self.status, self.batch, dict(self.scalers), dict(self.scripts), self.version
 
     def _moves(self, pod: Pod) -> bool:
         """Nobody waits for a finished job's pods on silent nodes."""
@@ -405,9 +498,11 @@ class Cluster:
         return read_situation(self.observe(), self.kind, self.now)
 
     def resize(self, workers: int) -> None:
+        self.version += 1
         self.raw["spec"][self.specs][self.workers_key]["replicas"] = workers
 
     def policy(self, **fields: Any) -> None:
+        self.version += 1
         self.raw["spec"]["runPolicy"] = {**self.raw["spec"].get("runPolicy", {}), **fields}
 
     def launcher(self) -> Pod:

@@ -21,6 +21,7 @@ from springtide.jobs.policies import backoff_limit
 from springtide.jobs.replicas import stages
 from springtide.jobs.replicas.stages import Step
 from springtide.jobs.reporting import progress
+from springtide.jobs.scaling import newcomers
 from springtide.jobs.snapshot import Snapshot
 from springtide.jobs.times import NEVER, after
 
@@ -71,6 +72,8 @@ def fresh_run(ledger: Ledger) -> Ledger:
         failures={},
         owed=(),
         dead=(),
+        joining=(),
+        joining_for="",
     )
 
 
@@ -144,16 +147,24 @@ def predecessors(snapshot: Snapshot) -> tuple[Pod, ...]:
 
 
 def ready(snapshot: Snapshot) -> tuple[int, ...]:
-    pods = ((index, snapshot.workers.get(index)) for index in snapshot.members)
+    """Without those that a scaler adds, until all of them may be listed."""
+    held = set(newcomers.held_back(snapshot))
+    pods = ((index, snapshot.workers.get(index)) for index in snapshot.members if index not in held)
     return tuple(index for index, pod in pods if pod is not None and pod.serves)
 
 
 def able(snapshot: Snapshot) -> tuple[int, ...]:
     """Members that are in the host list or may be added now."""
+    steps = (Step.LIST, Step.STAY) if settled(snapshot) else (Step.STAY,)
+    held = set(newcomers.held_back(snapshot))
+    found = stages.staying(snapshot, snapshot.members)
+    return tuple(index for index, step in found if step in steps and index not in held)
+
+
+def settled(snapshot: Snapshot) -> bool:
+    """Whether the launcher notices hosts that are added now."""
     pod = snapshot.launcher
-    settled = pod is None or not snapshot.ledger.serves or _settle_left(snapshot, pod) <= timedelta(0)
-    steps = (Step.LIST, Step.STAY) if settled else (Step.STAY,)
-    return tuple(index for index, step in stages.staying(snapshot, snapshot.members) if step in steps)
+    return pod is None or not snapshot.ledger.serves or _settle_left(snapshot, pod) <= timedelta(0)
 
 
 def listed(snapshot: Snapshot) -> tuple[Ledger, timedelta]:
@@ -165,7 +176,8 @@ def listed(snapshot: Snapshot) -> tuple[Ledger, timedelta]:
         return _first_list(snapshot, pod)
     now = able(snapshot)
     held_back = len(now) < len(ready(snapshot))
-    return _listing(ledger, now), _settle_left(snapshot, pod) if held_back else NEVER
+    wait = _settle_left(snapshot, pod) if held_back else NEVER
+    return newcomers.listed(snapshot, _listing(ledger, now)), wait
 
 
 def _first_list(snapshot: Snapshot, pod: Pod) -> tuple[Ledger, timedelta]:

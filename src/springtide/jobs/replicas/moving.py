@@ -21,6 +21,7 @@ from springtide.jobs.actions import Decision
 from springtide.jobs.launchers import launching
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.replicas import resizing
+from springtide.jobs.scaling import newcomers
 from springtide.jobs.snapshot import Snapshot
 
 MARGIN: Final = timedelta(seconds=5)
@@ -69,7 +70,7 @@ def gone(snapshot: Snapshot) -> tuple[int, ...]:
         return ()
     able = launching.able(snapshot)
     idle = tuple(index for index in going if index not in able)
-    surplus = max(len(able) - (snapshot.wanted_size - len(snapshot.ledger.dead)), 0)
+    surplus = max(len(able) - newcomers.hosts_wanted(snapshot) + len(snapshot.ledger.dead), 0)
     first = [index for index in resizing.ranked(snapshot, able) if _goes_first(snapshot, index, going)]
     relieved = tuple(first[:surplus])
     return (*idle, *relieved, *_overdue(snapshot, able, relieved))

@@ -14,6 +14,7 @@ from springtide.jobs.observed import Pod
 from springtide.jobs.replicas import stages, workers
 from springtide.jobs.replicas.stages import Step
 from springtide.jobs.reporting import progress
+from springtide.jobs.scaling import victims
 from springtide.jobs.snapshot import Snapshot
 from springtide.jobs.times import after
 
@@ -77,14 +78,15 @@ def removable(snapshot: Snapshot) -> tuple[Pod, ...]:
 def drain_left(snapshot: Snapshot, index: int) -> timedelta:
     """How long a drain may still take; zero if the launcher is gone or reports that the host is unused."""
     since = snapshot.ledger.draining[index]
-    if not snapshot.launcher_runs or _reported_unused(snapshot, index, since):
+    if not snapshot.launcher_runs or reported_unused(snapshot, index, since):
         return timedelta(0)
     return max(drained_at(snapshot, index) - snapshot.now, timedelta(0))
 
 
 def drained_at(snapshot: Snapshot, index: int) -> datetime:
     """When a drain is over, whatever the launcher reports."""
-    return after(snapshot.ledger.draining[index], drain_time(snapshot))
+    limit = min(drain_time(snapshot), victims.drain_limit(snapshot, index))
+    return after(snapshot.ledger.draining[index], limit)
 
 
 def drain_time(snapshot: Snapshot) -> timedelta:
@@ -99,7 +101,7 @@ def forgotten(snapshot: Snapshot) -> Ledger:
     return replace(ledger, draining=left) if over else ledger
 
 
-def _reported_unused(snapshot: Snapshot, index: int, since: datetime) -> bool:
+def reported_unused(snapshot: Snapshot, index: int, since: datetime) -> bool:
     """A report from before the host left the list does not count: the launcher may have started ranks since."""
     said = progress.of(snapshot.launcher)
     if said.hosts is None or said.at is None or said.at < since:

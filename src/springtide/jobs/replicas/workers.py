@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -39,7 +39,7 @@ def losses(snapshot: Snapshot) -> tuple[Loss, ...]:
     used, dead = set(snapshot.ledger.used), set(snapshot.ledger.dead)
     for index in snapshot.ledger.members:
         pod = snapshot.workers.get(index)
-        replaced = worker_restart_policy.replaces(snapshot, pod)
+        replaced = index in snapshot.ledger.joining or worker_restart_policy.replaces(snapshot, pod)
         if index in dead:
             continue
         if pod is None and index in used:
@@ -61,9 +61,10 @@ def in_a_row(snapshot: Snapshot, loss: Loss) -> int:
 
 
 def failure(snapshot: Snapshot) -> Outcome | None:
-    """The outcome if too many consecutive replacements of one worker have failed."""
-    lost = losses(snapshot)
-    last = next((loss for loss in lost if loss.replaced and in_a_row(snapshot, loss) > CAP), None)
+    """The outcome if too many consecutive replacements of one worker have failed. A worker that a scaler adds fails
+    only the scaler."""
+    lost, joining = losses(snapshot), snapshot.ledger.joining
+    last = next((loss for loss in given_up(snapshot) if loss.index not in joining), None)
     if last is None:
         return None
     kind, evicted = snapshot.job.kind, sum(loss.evicted for loss in lost)
@@ -73,6 +74,11 @@ def failure(snapshot: Snapshot) -> Outcome | None:
     name = snapshot.worker_name(last.index)
     message = f"{snapshot.title} has failed: {name} {last.cause}, like its {CAP} predecessors"
     return outcomes.failure(snapshot, f"{kind}Failed", message)
+
+
+def given_up(snapshot: Snapshot) -> Iterator[Loss]:
+    """Workers that have failed too often, like their predecessors."""
+    return (loss for loss in losses(snapshot) if loss.replaced and in_a_row(snapshot, loss) > CAP)
 
 
 def without(snapshot: Snapshot, lost: tuple[Loss, ...]) -> Ledger:
@@ -110,6 +116,7 @@ def left(ledger: Ledger, gone: Collection[int]) -> Ledger:
         listed=others(ledger.listed),
         used=others(ledger.used),
         dead=others(ledger.dead),
+        joining=others(ledger.joining),
         failures={index: count for index, count in ledger.failures.items() if index not in gone},
     )
 

@@ -44,6 +44,16 @@ def updated(conditions: Conditions, new: Condition, now: datetime) -> Conditions
     return tuple(fresh if each.type == new.type else each for each in conditions)
 
 
+def appended(conditions: Conditions, new: Condition, at: datetime) -> Conditions:
+    """By the rules of et-operator: the condition moves to the end, and its transition time stays as long as its status
+    does."""
+    old = condition(conditions, new.type)
+    moved = at if old is None or old.status != new.status else old.last_transition_time
+    others = tuple(each for each in conditions if each.type != new.type)
+    message = new.message[:REASON_LENGTH]
+    return (*others, replace(new, message=message, last_update_time=at, last_transition_time=moved))
+
+
 def _beside(conditions: Conditions, new: Condition, now: datetime) -> Iterable[Condition]:
     for each in conditions:
         if each.type == new.type:

@@ -13,7 +13,7 @@ from springtide.jobs.launchers import launching
 from springtide.jobs.observed import RUNNING
 from springtide.jobs.policies import worker_restart_policy
 from springtide.jobs.replicas import deferring
-from springtide.jobs.reporting import deliberate_waits, progress, rank_changes, replica_state
+from springtide.jobs.reporting import deliberate_waits, progress, rank_changes, replica_state, scalers
 from springtide.jobs.reporting.conditions import Conditions
 from springtide.jobs.reporting.state_name import State, StateName
 from springtide.jobs.snapshot import Snapshot
@@ -57,8 +57,12 @@ def _working(snapshot: Snapshot, cause: str) -> State:
     if differs := deferring.explained(snapshot):
         return State(StateName.RUNNING, _with(differs, snapshot, cause))
     wanted_alive = wanted - len(snapshot.ledger.dead)
+    scales = scalers.state(snapshot)
+    if scales is not None and not snapshot.ledger.draining:
+        return State(scales.name, _with(scales.explanation, snapshot, cause))
     if snapshot.ledger.draining:
-        return State(StateName.SCALING_IN, f"{deliberate_waits.draining(snapshot)}.")
+        by = f"{snapshot.scaler.title}: " if snapshot.scaler is not None and not snapshot.scaler.adds else ""
+        return State(StateName.SCALING_IN, f"{by}{deliberate_waits.draining(snapshot)}.")
     if differs := rank_changes.explained(snapshot):
         grows = listed < wanted_alive or not progress.of(snapshot.launcher).waits
         return State(StateName.SCALING_OUT if grows else StateName.RUNNING, _with(differs, snapshot, cause))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from msgspec.structs import replace
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from springtide.api.bounds import limit_advice
 from springtide.api.kinds import conditions as types
 from springtide.api.kinds.conditions import Condition, condition, finished, holds
+from springtide.api.kinds.scalers import SCALE_FAILED, SCALE_SUCCEEDED, SCALING
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
 from springtide.api.names import LABEL_LENGTH
 from springtide.jobs import host_list
@@ -17,7 +19,7 @@ from springtide.jobs.actions import Event
 from springtide.jobs.endings.outcomes import Outcome, counts
 from springtide.jobs.launchers import launching
 from springtide.jobs.replicas import deferring
-from springtide.jobs.reporting import progress, refusing, setbacks, state, training_progress, wait_causes
+from springtide.jobs.reporting import progress, refusing, scalers, setbacks, state, training_progress, wait_causes
 from springtide.jobs.reporting.conditions import Conditions, false, merged, true, updated
 from springtide.jobs.snapshot import Snapshot
 
@@ -45,6 +47,7 @@ def ongoing(snapshot: Snapshot) -> JobStatus:
         conditions = merged(conditions, true(types.RUNNING, f"{kind}Running", message), snapshot.now)
     conditions = _named(snapshot, _limited(snapshot, _bounded(snapshot, conditions)))
     conditions = _set_back(snapshot, _deferred(snapshot, _startable(snapshot, conditions)))
+    conditions = scalers.told(snapshot, conditions)
     cause = wait_causes.found(snapshot)
     conditions = wait_causes.told(conditions, cause, snapshot.now)
     start = snapshot.now if resumed or old.start_time is None else old.start_time
@@ -70,6 +73,7 @@ def suspended(snapshot: Snapshot) -> JobStatus:
         conditions = merged(conditions, new, snapshot.now)
     stopped = false(types.RUNNING, f"{kind}Suspended", f"{snapshot.title} is suspended.")
     conditions = wait_causes.told(merged(conditions, stopped, snapshot.now), None, snapshot.now)
+    conditions = scalers.told(snapshot, conditions)
     return _filled(snapshot, replace(snapshot.job.status, conditions=conditions))
 
 
@@ -244,17 +248,17 @@ def _replica_statuses(snapshot: Snapshot, status: JobStatus) -> dict[str, Replic
     return roles
 
 
-_NORMAL: Final = frozenset({types.CREATED, types.RUNNING, types.SUSPENDED, types.SUCCEEDED})
-_TOLD_ANEW: Final = frozenset({deferring.DEFERRED, CANNOT_START})
+_NORMAL: Final = frozenset({types.CREATED, types.RUNNING, types.SUSPENDED, types.SUCCEEDED, SCALE_SUCCEEDED})
+_TOLD_ANEW: Final = frozenset({deferring.DEFERRED, CANNOT_START, SCALE_SUCCEEDED, SCALE_FAILED})
 """Conditions about a size: a changed message is reported again."""
-_TOLD_BEFORE: Final = frozenset({SET_BACK})
+_TOLD_BEFORE: Final = frozenset({SET_BACK, SCALING})
 """Conditions whose event was recorded with the decision."""
 
 
-def events(old: JobStatus, new: JobStatus, quiet: frozenset[str] = frozenset()) -> tuple[Event, ...]:
+def events(old: JobStatus, new: JobStatus, is_quiet: Callable[[str], bool]) -> tuple[Event, ...]:
     """The events of conditions that became true: on transitions only."""
-    silent = _TOLD_BEFORE | quiet
-    changed = (each for each in new.conditions if each.type not in silent and _has_changed(old, each))
+    loud = (each for each in new.conditions if each.type not in _TOLD_BEFORE and not is_quiet(each.type))
+    changed = (each for each in loud if _has_changed(old, each))
     return tuple(_event(each) for each in changed)
 
 

@@ -16,7 +16,7 @@ from typing import Final
 from springtide.api.kinds.conditions import Condition, condition, holds
 from springtide.jobs.actions import Action, Inquire
 from springtide.jobs.endings import causes
-from springtide.jobs.observed import Key, LauncherJob, Pod, Waiting, WarningEvent
+from springtide.jobs.observed import RUNNING, Key, LauncherJob, Pod, Waiting, WarningEvent
 from springtide.jobs.reporting import quoting
 from springtide.jobs.reporting.conditions import Conditions, false, true, updated
 from springtide.jobs.snapshot import Snapshot
@@ -50,6 +50,7 @@ _QUIET: Final = frozenset({GATED, CONTAINER_CREATING})
 _COMMAND: Final = re.compile(r"\b(?:kubectl|tide) [a-z]")
 _WHOLE_COMMAND: Final = re.compile(rf"{_COMMAND.pattern}.*?(?=;|\. |$)")
 _ENDS_IN_COMMAND: Final = re.compile(r"(?:; see|:) (?:kubectl|tide) [a-z][^;\n]*$")
+_SHORT: Final = re.compile(r"\d+ Insufficient (\S+)")
 _NUMBERS: Final = re.compile(r"\d+")
 _BACK_OFF: Final = re.compile(r'Back-off pulling image "[^"]*"(?:: ErrImagePull: )?')
 _CRASHES: Final = "keeps crashing"
@@ -85,6 +86,36 @@ def found(snapshot: Snapshot) -> Cause | None:
         return _of_pods(snapshot, reason, groups[reason])
     batch = _idle_launcher_job(snapshot)
     return _of_launcher_job(snapshot, batch) if batch is not None else None
+
+
+def of_worker(snapshot: Snapshot, pod: Pod | None) -> str:
+    """Why a worker is not ready, as a clause."""
+    before = condition(snapshot.job.status.conditions, WAITING)
+    if pod is None:
+        known = before is not None and (before.status, before.reason) in (("True", QUOTA), ("True", FAILED_CREATE))
+        return before.message.rstrip(".") if before is not None and known else "its pod is not created yet"
+    if pod.phase == RUNNING:
+        return "it runs, but is not ready"
+    waits, reason = pod.waiting, _reason(snapshot, pod)
+    if waits is None or reason is None:
+        return "its containers are being created" if pod.node else "it waits for a place on a node"
+    if reason == UNSCHEDULABLE:
+        return _unplaced(waits.message)
+    if reason == CONTAINER_CREATING:
+        return f"it {_creating(snapshot, waits, many=False)}"
+    said = " ".join(waits.message.split()).rstrip(".")
+    return f"{reason}: {_shortened(said) if len(said) > _DETAIL else said}" if said else reason
+
+
+def _unplaced(message: str) -> str:
+    """If all nodes lack the same, that alone; otherwise what the scheduler reports of them."""
+    text = " ".join(message.partition(" preemption:")[0].split()).rstrip(".")
+    _, _, nodes = text.partition(" nodes are available: ")
+    found = [_SHORT.fullmatch(each.strip()) for each in nodes.split(", ")]
+    short = {each.group(1) for each in found if each is not None}
+    if len(short) == 1 and all(found):
+        return f"no node has {short.pop()} free"
+    return text or "it cannot be scheduled"
 
 
 def _refused_before(snapshot: Snapshot) -> Cause | None:

@@ -34,12 +34,19 @@ def filled(snapshot: Snapshot, status: JobStatus) -> JobStatus:
         replica_statuses={LAUNCHER: ReplicaStatus(), **status.replica_statuses},
         current_workers=_current_workers(snapshot),
         restart_count=snapshot.ledger.restarts,
-        current_scaler="",
+        current_scaler=_current_scaler(snapshot),
     )
     if finished(status.conditions):
         return replace(now, phase=_ended(status.conditions))
     now = replace(now, conditions=_steps(snapshot, status.conditions), target_workers=_target_workers(snapshot))
     return replace(now, phase=_phase(snapshot, now))
+
+
+def _current_scaler(snapshot: Snapshot) -> str:
+    scaler, job = snapshot.scaler, snapshot.job
+    if scaler is None or job.run.suspend or finished(job.status.conditions):
+        return ""
+    return f"{scaler.kind}:{job.metadata.namespace}/{scaler.name}"
 
 
 def _ended(conditions: Conditions) -> str:

@@ -83,7 +83,7 @@ class ContainerBodies:
         if container.get("tty"):
             base["TERM"] = "xterm"
         env = base | given
-        keys = ssh.keys_of(pod, container, lambda name: self._sources.holds_keys(Key(namespace, name)))
+        keys = ssh.keys_of(pod, container, lambda name: self._sources.private_key(Key(namespace, name)))
         env.setdefault("HOME", self._home(user, keys, prepared.directory))
         cwd = container.get("workingDir") or environment.workdir or "/"
         own = self._volumes(container, given, prepared)
@@ -204,7 +204,7 @@ class ContainerBodies:
             return []
         uid, gid = (user.uid or 0, user.gid or 0) if self._facts.is_root else (self._facts.uid, self._facts.gid)
         own = sandboxes.account(uid, gid, keys.home)
-        return ssh.write(directory / "containers" / name / "etc", keys, told, own)
+        return ssh.write(directory / "containers" / name / "etc", keys, told, own, is_root=not self._facts.is_root)
 
     def _without_mounts(self, body: ContainerBody, prepared: Prepared) -> ContainerBody:
         """The same body for a machine without mounts: paths rewritten, and a home of its own."""

@@ -24,7 +24,7 @@ THEIRS = Keys("/home/mpiuser/.ssh", "/home/mpiuser/.ssh/id_rsa")
 def found(mounts: list[dict[str, Any]], secret: dict[str, Any]) -> Keys | None:
     volumes = [{"name": "keys", "secret": secret}, {"name": "other", "emptyDir": {}}]
     pod = {"spec": {"volumes": volumes, "containers": []}}
-    return ssh.keys_of(pod, {"volumeMounts": mounts}, lambda name: name == "ssh")
+    return ssh.keys_of(pod, {"volumeMounts": mounts}, lambda name: "ssh-privatekey" if name == "ssh" else "")
 
 
 @pytest.mark.parametrize(

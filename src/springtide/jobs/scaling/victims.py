@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The workers that a ScaleIn removes: fixed when its turn comes, and recorded in its status."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from springtide.jobs.scaling import turns
+from springtide.jobs.snapshot import Snapshot
+
+
+def left(snapshot: Snapshot) -> tuple[int, ...]:
+    """Those that are members, or whose pods still exist."""
+    scaler = snapshot.scaler
+    if scaler is None or scaler.adds:
+        return ()
+    names = set(scaler.status.to_delete_pods)
+    there = sorted({*snapshot.ledger.members, *snapshot.workers})
+    return tuple(index for index in there if snapshot.worker_name(index) in names)
+
+
+def due(snapshot: Snapshot) -> tuple[int, ...]:
+    """Members that are to leave now."""
+    scaler = snapshot.scaler
+    if scaler is None or not turns.script_is_done(scaler):
+        return ()
+    members = set(snapshot.ledger.members)
+    return tuple(index for index in left(snapshot) if index in members)
+
+
+def drain_limit(snapshot: Snapshot, index: int) -> timedelta:
+    """The longest drain that the scaler in progress allows for this worker."""
+    scaler = snapshot.scaler
+    named = scaler is not None and snapshot.worker_name(index) in scaler.status.to_delete_pods
+    return scaler.timeout if scaler is not None and named else timedelta.max
