@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from springtide.api.kinds.registry import RESOURCES
+from springtide.api.kinds.registry import DEFINED
 from springtide.api.kinds.resource import Resource
 from springtide.api.schema.definitions import definition
 
@@ -32,7 +32,7 @@ def written(resource: Resource) -> str:
 
 
 def files() -> dict[Path, str]:
-    return {OUT / f"{resource.group}_{resource.plural}.yaml": written(resource) for resource in RESOURCES}
+    return {OUT / f"{resource.group}_{resource.plural}.yaml": written(resource) for resource in DEFINED}
 
 
 def main(check: bool) -> int:

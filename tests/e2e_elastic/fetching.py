@@ -7,7 +7,13 @@ from tests.e2e_elastic import environments
 from tests.programs import wheels
 
 WHEELS = (wheels.OPEN_MPI_4, wheels.OPEN_MPI_5, wheels.MPICH, wheels.PRESETS, wheels.HOROVOD)
-ENVIRONMENTS = (environments.OPEN_MPI, environments.TORCH, environments.TENSORFLOW, environments.KUBEFLOW_SDK)
+ENVIRONMENTS = (
+    environments.OPEN_MPI,
+    environments.TORCH,
+    environments.TENSORFLOW,
+    environments.DEEPSPEED,
+    environments.KUBEFLOW_SDK,
+)
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ _KEEP: Final = (*_READ, "create", "update", "patch", "delete")
 
 
 def rules(resources: Sequence[Resource] = RESOURCES) -> list[dict[str, Any]]:
-    own = [rule for resource in resources for rule in _of_kind(resource.group, resource.plural)]
+    own = [rule for resource in resources for rule in _of_kind(resource)]
     made = dict.fromkeys((each.group, each.plural) for resource in resources for each in resource.makes)
     return [
         *own,
@@ -36,13 +36,19 @@ def rules(resources: Sequence[Resource] = RESOURCES) -> list[dict[str, Any]]:
     ]
 
 
-def _of_kind(group: str, plural: str) -> list[dict[str, Any]]:
-    """Users change jobs; the operator writes their status, and deletes those whose time to live is over."""
-    return [
-        _rule(group, (plural,), (*_READ, "delete")),
+def _of_kind(resource: Resource) -> list[dict[str, Any]]:
+    """Users change jobs; the operator writes their status, and deletes those whose time to live is over. It writes the
+    size of a job that a scaler has resized, and the scaler's owner and status."""
+    group, plural, scalers = resource.group, resource.plural, [each.plural for each in resource.scalers]
+    found = [
+        _rule(group, (plural,), (*_READ, *(("patch",) if scalers else ()), "delete")),
         _rule(group, (f"{plural}/status",), ("patch",)),
         _rule(group, (f"{plural}/finalizers",), ("update",)),  # required by blockOwnerDeletion
     ]
+    if scalers:
+        found.append(_rule(group, scalers, (*_READ, "patch")))
+        found.append(_rule(group, [f"{each}/status" for each in scalers], ("patch",)))
+    return found
 
 
 def _rule(group: str, resources: Sequence[str], verbs: Sequence[str]) -> dict[str, Any]:

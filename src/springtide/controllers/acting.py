@@ -12,6 +12,7 @@ sees this one's changes.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,7 +31,7 @@ from springtide.controllers.metrics import Metrics
 from springtide.controllers.views import JobView
 from springtide.jobs import host_list
 from springtide.jobs.actions import Action, Create, Delete, Event, Inquire, Patch, RequeueAfter, Secrets, StatusPatch
-from springtide.jobs.objects import ROLE
+from springtide.jobs.objects import ROLE, key_of
 from springtide.jobs.observed import Key as Name
 from springtide.jobs.parts import ssh
 from springtide.jobs.reporting import quoting, wait_causes
@@ -49,6 +50,8 @@ TAKEN_RETRY: Final = 30.0
 """Seconds; the deletion of an object without our label is not observed."""
 REMAINS_RETRY: Final = 2.0
 """Seconds; objects left of an earlier job of the same name are being deleted."""
+SHARED_SECONDS: Final = 60.0
+"""Its deletion is not observed, either."""
 _AT_ONCE: Final = 16
 """Writes for one job that are made concurrently."""
 _SOON: Final = 30.0
@@ -132,6 +135,8 @@ class Executor:
     ) -> None:
         self._client, self._caches, self._jobs = client, caches, jobs
         self._recorder, self._inquirer, self._metrics = recorder, inquirer, metrics
+        self._shared: dict[tuple[str, Name], float] = {}
+        """Objects of others that jobs use, by uid of the job, and until when they need not be looked at again."""
 
     def forget(self, job: JobKey) -> None:
         """The job is gone, or no longer needs events to be looked up."""
@@ -224,20 +229,25 @@ class Executor:
         raise _until(found.refusal, None) from found.refusal
 
     async def _create(self, subject: Subject, create: Create) -> None:
+        if self._is_known(subject, create):
+            return
         manifest = _complete(create)
         informer = self._informer(manifest["apiVersion"], manifest["kind"])
         try:
             answer = await self._client.raw(request.create(informer.resource, manifest, None, "", NO_QUERY))
         except errors.AlreadyExists:
-            await self._adopt(subject, informer, manifest)
+            await self._adopt(subject, informer, create)
             if create.must_be_new:
                 raise
         else:
             informer.absorb(answer.body)
 
-    async def _adopt(self, subject: Subject, informer: Informer[Any], manifest: Obj) -> None:
-        """An existing object that belongs to the job counts as created: an earlier response was lost."""
-        metadata = (await self._client.get(informer.resource, Key.of(manifest)))["metadata"]
+    async def _adopt(self, subject: Subject, informer: Informer[Any], create: Create) -> None:
+        """An existing object that belongs to the job counts as created: an earlier response was lost. So does one of
+        others that may be shared."""
+        manifest = dict(create.manifest)
+        found = await self._client.get(informer.resource, Key.of(manifest))
+        metadata = found["metadata"]
         owner: Obj = next((each for each in metadata.get("ownerReferences") or () if each.get("controller")), {})
         if owner.get("uid") == subject.uid:
             labels = {"uid": metadata["uid"], "labels": manifest["metadata"]["labels"]}
@@ -250,14 +260,27 @@ class Executor:
                 host_list.remains(subject.kind, {f"{kind} {name}": None}, datetime.now(UTC)),
                 REMAINS_RETRY,
             )
+        if create.shared and set(create.shared) <= set(found.get("data") or {}):
+            self._remember(subject, create)
+            return
         raise Taken(host_list.EXISTS, host_list.exists(kind, name, subject.kind), TAKEN_RETRY)
+
+    def _is_known(self, subject: Subject, create: Create) -> bool:
+        """An object of others has no label of the job, so caches do not hold it and every plan would create it."""
+        return bool(create.shared) and self._shared.get((subject.uid, key_of(create.manifest)), 0.0) > time.monotonic()
+
+    def _remember(self, subject: Subject, create: Create) -> None:
+        now = time.monotonic()
+        self._shared = {known: until for known, until in self._shared.items() if until > now}
+        self._shared[subject.uid, key_of(create.manifest)] = now + SHARED_SECONDS
 
     async def _patch(self, subject: Subject, patch: Patch) -> None:
         body = dict(patch.body)
         known = {"resourceVersion": patch.resource_version, "uid": patch.uid}
         if meant := {name: value for name, value in known.items() if value is not None}:
             body["metadata"] = {**(body.get("metadata") or {}), **meant}
-        await self._send_patch(self._named(patch.key), _key(subject, patch.key), body)
+        informer = self._jobs if patch.key.kind == subject.kind else self._named(patch.key)
+        await self._send_patch(informer, _key(subject, patch.key), body)
 
     async def _send_patch(self, informer: Informer[Any], key: Key, body: Obj) -> None:
         wanted = request.patch(informer.resource, key, body, PatchKind.MERGE, "", NO_QUERY)

@@ -32,32 +32,41 @@ class _Group(msgspec.Struct):
 
 
 async def defined(client: Client, wanted: Sequence[Served], *, named: bool) -> list[tuple[Served, Resource]]:
-    """The kinds that the cluster defines. A kind that is missing is an error if the user named it, otherwise a warning:
-    a cluster for MPIJobs does not need the definitions of the others."""
+    """The kinds that the cluster defines, with their scalers. A kind that is missing is an error if the user named it,
+    otherwise a warning: a cluster for MPIJobs does not need the definitions of the others."""
     found = [(each, await _resource(client, each.definition)) for each in wanted]
-    there = [(kind, resource) for kind, resource in found if resource is not None]
-    missing = [kind.definition for kind, resource in found if resource is None]
+    lacking = {kind.kind: await _missing(client, kind.definition, resource) for kind, resource in found}
+    there = [(kind, resource) for kind, resource in found if resource is not None and not lacking[kind.kind]]
+    missing = {kind: definitions for kind, definitions in lacking.items() if definitions}
     if missing and (named or not there):
-        files = " ".join(f"-f {_file(each)}" for each in missing)
+        every = [each for definitions in missing.values() for each in definitions]
         instead = "" if not there else f", or leave {'it' if len(missing) == 1 else 'them'} out of --kinds"
         raise MissingError(
-            f"the cluster does not define {', '.join(f'{each.kind} of {each.group}' for each in missing)}\n"
-            f"Apply the definitions first: kubectl apply {files}{instead}"
+            f"the cluster does not define {', '.join(f'{each.kind} of {each.group}' for each in every)}\n"
+            f"Apply the definitions first: kubectl apply {_files(every)}{instead}"
         )
-    for each in missing:
+    for name, definitions in missing.items():
         kept = ",".join(kind.kind for kind, _ in there)
         logger.warning(
-            "%ss are not served, because the cluster does not define them. Apply the definition and restart the "
-            "operator: kubectl apply -f %s. Without them: --kinds %s",
-            each.kind,
-            _file(each),
+            "%ss are not served, because the cluster does not define %s. Apply the %s and restart the operator: "
+            "kubectl apply %s. Without them: --kinds %s",
+            name,
+            "them" if [each.kind for each in definitions] == [name] else ", ".join(each.kind for each in definitions),
+            "definition" if len(definitions) == 1 else "definitions",
+            _files(definitions),
             kept,
         )
     return there
 
 
-def _file(definition: Definition) -> str:
-    return f"deploy/crds/{definition.group}_{definition.plural}.yaml"
+async def _missing(client: Client, definition: Definition, resource: Resource | None) -> list[Definition]:
+    """What the cluster lacks of a kind, of which it has this resource."""
+    scalers = [each for each in definition.scalers if await _resource(client, each) is None]
+    return [definition, *scalers] if resource is None else scalers
+
+
+def _files(definitions: Sequence[Definition]) -> str:
+    return " ".join(f"-f deploy/crds/{each.group}_{each.plural}.yaml" for each in definitions)
 
 
 async def _resource(client: Client, definition: Definition) -> Resource | None:
@@ -69,9 +78,10 @@ async def _resource(client: Client, definition: Definition) -> Resource | None:
 
 
 async def require_rights(client: Client, kind: Served, resource: Resource, namespace: str) -> None:
-    """MissingError if jobs, or the objects that only this kind makes, may not be read. Otherwise caches would retry
-    forever, and an operator without them does nothing."""
-    for each in (resource, *made_by((kind.definition,))):
+    """MissingError if jobs, their scalers, or the objects that only this kind makes, may not be read. Otherwise caches
+    would retry forever, and an operator without them does nothing."""
+    scalers = [Resource(each.group, each.versions[0].name, each.plural, each.kind) for each in kind.definition.scalers]
+    for each in (resource, *scalers, *made_by((kind.definition,))):
         try:
             await client.raw(request.list_page(each, Scope(namespace), limit=1))
         except errors.Forbidden as error:

@@ -32,6 +32,8 @@ class Create:
     secrets: Secrets | None = None
     must_be_new: bool = False
     """An existing object means that the plan was made from a stale view; the action is then rejected."""
+    shared: tuple[str, ...] = ()
+    """An existing object that belongs to others is used as it is, if its data has these keys."""
 
 
 @dataclass(frozen=True, slots=True)

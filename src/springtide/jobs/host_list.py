@@ -18,7 +18,7 @@ from springtide.api.kinds.conditions import condition, holds
 from springtide.api.kinds.status import JobStatus
 from springtide.jobs.actions import Event, Plan, RequeueAfter, StatusPatch
 from springtide.jobs.endings import causes
-from springtide.jobs.kind import Hosts
+from springtide.jobs.kind import Hosts, Replica
 from springtide.jobs.observed import Pod
 from springtide.jobs.reporting.conditions import REASON_LENGTH, Conditions, false, merged, true
 from springtide.jobs.snapshot import Snapshot
@@ -41,12 +41,21 @@ def hosts(snapshot: Snapshot, going: Iterable[Pod] = ()) -> Hosts:
         launcher_seen=_speaks(snapshot.launcher),
         fixed=snapshot.fixed,
         leaving=snapshot.leaving,
+        members=_members(snapshot),
     )
 
 
 def listed(snapshot: Snapshot) -> tuple[str, ...]:
     """The names in the host list that have a pod."""
     return _names(snapshot, snapshot.ledger.listed, ())
+
+
+def _members(snapshot: Snapshot) -> tuple[Replica, ...]:
+    if snapshot.shape.keeps_names:
+        return ()
+    alive = set(snapshot.ledger.members) - set(snapshot.ledger.dead)
+    indices = sorted(alive | snapshot.workers.keys())
+    return tuple(Replica(snapshot.shape.workers, index, snapshot.worker_name(index)) for index in indices)
 
 
 def _names(snapshot: Snapshot, indices: Iterable[int], gone: Collection[str]) -> tuple[str, ...]:

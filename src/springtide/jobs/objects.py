@@ -70,14 +70,20 @@ def ensured(observed: Observed, wanted: Wanted) -> tuple[Action, ...]:
     key = key_of(wanted.manifest)
     held = observed.objects.get(key)
     if held is None:
-        return (Create(wanted.manifest, wanted.secrets),)
+        return (Create(wanted.manifest, wanted.secrets, shared=wanted.keys if wanted.shared else ()),)
     body = {name: wanted.manifest[name] for name in wanted.kept if name in wanted.manifest}
     body["metadata"] = {"labels": wanted.manifest["metadata"]["labels"]}
-    if wanted.keys and set(held.body.get("data") or {}) != set(wanted.keys):
+    if _lacks_keys(held, wanted):
         return (Delete(key, held.uid), Create(wanted.manifest, wanted.secrets))
     for place in wanted.whole:
         body = _whole(held.body, body, place.split("."))
     return () if covers(held.body, body) else (Patch(key, body, held.resource_version),)
+
+
+def _lacks_keys(held: Held, wanted: Wanted) -> bool:
+    """Other keys in an object that others may have made do no harm."""
+    found = set(held.body.get("data") or {})
+    return not found >= set(wanted.keys) if wanted.shared else bool(wanted.keys) and found != set(wanted.keys)
 
 
 def in_two_steps(

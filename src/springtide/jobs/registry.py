@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from springtide.jobs.kinds.elastic_training.entry import TRAININGJOB
 from springtide.jobs.kinds.mpi.entry import MPIJOB
 from springtide.jobs.kinds.pytorch.entry import PYTORCHJOB
 from springtide.jobs.kinds.tensorflow.entry import TFJOB
 from springtide.jobs.served import Served
 
-SERVED: Final[tuple[Served, ...]] = (MPIJOB, PYTORCHJOB, TFJOB)
+SERVED: Final[tuple[Served, ...]] = (MPIJOB, PYTORCHJOB, TFJOB, TRAININGJOB)

@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 from tests.integration.controllers.world import Server, World
 
-from springtide.api.kinds.registry import RESOURCES
+from springtide.api.kinds.registry import DEFINED
 from springtide.api.schema.definitions import definition
 from springtide.kube import config, definitions
 from springtide.kube.client import Client
@@ -42,7 +42,7 @@ async def api_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
             kubeconfig = str(cluster.directory.kubeconfig)
             server = Server("embedded", lambda: Loopback(cluster.server.dispatcher, user), kubeconfig)
         async with Client(server.transport()) as client:
-            await definitions.install(client, [definition(each) for each in RESOURCES], "springtide")
+            await definitions.install(client, [definition(each) for each in DEFINED], "springtide")
             await installing.install(client)
         yield server
 

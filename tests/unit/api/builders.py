@@ -47,6 +47,48 @@ def a_pytorchjob(roles: Mapping[str, int], *, name: str = "mnist", restart: str 
     return _of_named_replicas("PyTorchJob", "pytorchReplicaSpecs", "pytorch", roles, name, restart, spec)
 
 
+def a_trainingjob(
+    *,
+    name: str = "bert",
+    workers: int | None = 2,
+    command: Sequence[str] = ("horovodrun", "train"),
+    launcher: Raw | None = None,
+    worker: Raw | None = None,
+    annotations: Mapping[str, str] | None = None,
+    **spec: Any,
+) -> Raw:
+    """A valid one; `launcher` and `worker` change its roles, everything else its spec. A None leaves a field out."""
+    roles = {
+        "launcher": {"replicas": 1, "template": a_template(*command), **(launcher or {})},
+        "worker": {"replicas": workers, "template": a_template(), **(worker or {})},
+    }
+    return {
+        "apiVersion": "kai.alibabacloud.com/v1alpha1",
+        "kind": "TrainingJob",
+        "metadata": {"name": name, "namespace": "ns", "uid": "u-1", "annotations": dict(annotations or {})},
+        "spec": without_none({"etReplicaSpecs": {role: without_none(given) for role, given in roles.items()}, **spec}),
+    }
+
+
+def a_scale_out(count: int | None = 1, *, name: str = "grow", **spec: Any) -> Raw:
+    """A valid one; a None leaves a field out."""
+    return _a_scaler("ScaleOut", name, {"toAdd": without_none({"count": count}), **spec})
+
+
+def a_scale_in(to_delete: Raw | None = None, *, name: str = "shrink", **spec: Any) -> Raw:
+    """The same; without `to_delete` it removes one worker."""
+    return _a_scaler("ScaleIn", name, {"toDelete": {"count": 1} if to_delete is None else to_delete, **spec})
+
+
+def _a_scaler(kind: str, name: str, spec: Raw) -> Raw:
+    return {
+        "apiVersion": "kai.alibabacloud.com/v1alpha1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": "ns", "uid": f"u-{name}"},
+        "spec": without_none({"selector": {"name": "bert"}, **spec}),
+    }
+
+
 def _of_named_replicas(
     kind: str, field: str, container: str, roles: Mapping[str, int], name: str, restart: str | None, spec: Raw
 ) -> Raw:

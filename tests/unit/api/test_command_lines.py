@@ -119,6 +119,8 @@ def test_a_command_line_says_how_many_processes_there_are(line: str, launch: Lau
         "a check by mpirun first": ["sh", "-c", f"mpirun -np 8 hostname; {LINE}"],
         "quotes": ["sh", "-c", f"horovodrun '-np' \"2\" {OPTIONS} python -c 'import a; b()'"],
         "something computed": ["sh", "-c", f"horovodrun --log-level $(cat `which l`) {OPTIONS} python train.py"],
+        "products": ["sh", "-c", LINE.replace("-np 2", "-np $((2*1))")],
+        "products with blanks": ["sh", "-c", LINE.replace("-np 2", "-np $(( 1 * 2 ))")],
         "something reckoned": ["sh", "-c", f"horovodrun --ssh-port $(( (1+2) * 3 )) {OPTIONS} python train.py"],
     }.values(),
     ids=str,

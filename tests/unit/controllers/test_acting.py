@@ -130,6 +130,47 @@ async def test_somebody_elses_is_told_of_and_left_alone(scene: Scene, owner: Obj
     assert body["status"]["explanation"] == message
 
 
+KEYS = ("id_rsa", "id_rsa.pub")
+THEIR_KEYS = {"id_rsa": "", "id_rsa.pub": "", "more": ""}
+SHARED = Create(made(SECRETS, "pi", type="Opaque"), Secrets.SSH_KEYS, shared=KEYS)
+
+
+async def test_a_secret_of_others_is_used_as_it_is_and_not_looked_at_again_for_a_while(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moment = 1000.0
+    monkeypatch.setattr("springtide.controllers.acting.time.monotonic", lambda: moment)
+    looked = ["POST secrets", "GET secrets/pi"]
+    for after, requests in ((0.0, [*looked, "POST pods"]), (59.0, ["POST pods"]), (61.0, [*looked, "POST pods"])):
+        moment = 1000.0 + after
+        scene.server.requests.clear()
+        scene.server.answers["POST secrets"] = status(409, "AlreadyExists")
+        scene.server.answers["GET pi"] = answer(made(SECRETS, "pi", owner=None, data=THEIR_KEYS))
+        await scene.act(SHARED, a_pod("p"))
+        assert scene.server.done() == requests
+    assert scene.recorder.said == []
+
+
+@pytest.mark.parametrize("data", [{"id_rsa": ""}, {}, None], ids=["a key is missing", "no keys", "no data"])
+async def test_a_secret_of_others_without_the_keys_is_left_alone(scene: Scene, data: Obj | None) -> None:
+    scene.server.answers["POST secrets"] = status(409, "AlreadyExists")
+    scene.server.answers["GET pi"] = answer(made(SECRETS, "pi", owner=None, data=data))
+    with pytest.raises(Retry):
+        await scene.act(SHARED, a_pod("p"))
+    assert [reason for _, reason, _ in scene.recorder.said] == ["ErrResourceExists"]
+    assert "POST pods" not in scene.server.done()
+
+
+async def test_a_secret_of_an_earlier_job_of_the_name_is_waited_for(scene: Scene) -> None:
+    """It is deleted soon."""
+    scene.server.answers["POST secrets"] = status(409, "AlreadyExists")
+    before = {**OWNER, "uid": "before"}
+    scene.server.answers["GET pi"] = answer(made(SECRETS, "pi", owner=before, data=THEIR_KEYS))
+    with pytest.raises(Retry):
+        await scene.act(SHARED)
+    assert [reason for _, reason, _ in scene.recorder.said] == ["EarlierJobRemains"]
+
+
 async def test_a_pods_name_that_is_taken_holds_up_nothing_else_and_is_told_once(scene: Scene) -> None:
     async def act(old: JobStatus) -> JobStatus:
         scene.server.answers["POST pods"] = status(409, "AlreadyExists")

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 
 import pytest
+from tests.unit.jobs import toy
 from tests.unit.kube.fake_api import answer, status
 
+from springtide.api.kinds.scalers import SCALE_IN, SCALE_OUT
 from springtide.controllers import prerequisites
 from springtide.controllers.operator import chosen
 from springtide.controllers.prerequisites import MissingError
@@ -27,7 +30,7 @@ class Cluster:
         *_, last = request.path.split("/")
         if last in self._forbidden:
             return status(403, "Forbidden", f"cannot list {last}")
-        if last == "v1":
+        if last in ("v1", "v1alpha1"):
             return answer({"resources": [{"name": name} for name in self._plurals]})
         return answer({"metadata": {}, "items": []}, 404 if last == "v2beta1" else 200)
 
@@ -77,6 +80,38 @@ async def test_without_any_kind_there_is_nothing_to_do() -> None:
         "kubectl apply -f deploy/crds/kubeflow.org_mpijobs.yaml -f deploy/crds/kubeflow.org_pytorchjobs.yaml "
         "-f deploy/crds/kubeflow.org_tfjobs.yaml"
     )
+
+
+SCALED = replace(toy.SERVED, definition=replace(toy.RESOURCE, scalers=(SCALE_OUT, SCALE_IN)))
+"""A kind of jobs that are resized by scalers."""
+OTHER = chosen(["TFJob"])[0]
+
+
+async def test_jobs_are_served_only_where_their_scalers_are_defined(caplog: pytest.LogCaptureFixture) -> None:
+    kinds = [SCALED, OTHER]
+    all_of_them = Client(Cluster("toyjobs", "scaleouts", "scaleins", "tfjobs"))
+    assert [kind for kind, _ in await prerequisites.defined(all_of_them, kinds, named=True)] == kinds
+    without_one = Client(Cluster("toyjobs", "scaleouts", "tfjobs"))
+    assert [kind for kind, _ in await prerequisites.defined(without_one, kinds, named=False)] == [OTHER]
+    crds = "deploy/crds/kai.alibabacloud.com_{}.yaml"
+    assert [record.getMessage() for record in caplog.records] == [
+        "ToyJobs are not served, because the cluster does not define ScaleIn. Apply the definition and restart the "
+        f"operator: kubectl apply -f {crds.format('scaleins')}. Without them: --kinds TFJob"
+    ]
+    with pytest.raises(MissingError) as missing:
+        await prerequisites.defined(Client(Cluster("toyjobs", "tfjobs")), kinds, named=True)
+    assert str(missing.value) == (
+        "the cluster does not define ScaleOut of kai.alibabacloud.com, ScaleIn of kai.alibabacloud.com\n"
+        f"Apply the definitions first: kubectl apply -f {crds.format('scaleouts')} -f {crds.format('scaleins')}, "
+        "or leave it out of --kinds"
+    )
+
+
+async def test_scalers_that_may_not_be_read_are_an_error() -> None:
+    resource = Resource(toy.RESOURCE.group, "v1", "toyjobs", "ToyJob")
+    await prerequisites.require_rights(Client(Cluster()), SCALED, resource, "")
+    with pytest.raises(MissingError, match="lacks rights for ToyJobs: cannot list scaleins"):
+        await prerequisites.require_rights(Client(Cluster(forbidden=("scaleins",))), SCALED, resource, "")
 
 
 @pytest.mark.parametrize("lacking", ["pytorchjobs", "horizontalpodautoscalers"])

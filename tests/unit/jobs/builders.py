@@ -3,17 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from tests.unit.api.builders import a_pytorchjob, a_tfjob, an_mpijob
+from tests.unit.api.builders import a_pytorchjob, a_tfjob, a_trainingjob, an_mpijob
 from tests.unit.jobs import toy
 from tests.unit.jobs.simulated import Cluster
 from tests.unit.jobs.toy import MASTER
 
-from springtide.api.defaults import pytorchjob, tfjob
+from springtide.api.defaults import pytorchjob, tfjob, trainingjob
+from springtide.api.defaults.trainingjob import ET
+from springtide.api.job import Job, Retries
 from springtide.api.kinds.replicas import WORKER
+from springtide.api.kinds.run_policy import CleanPodPolicy
+from springtide.api.kinds.trainingjob import TrainingJobStatus
 from springtide.jobs.kind import Of
+from springtide.jobs.kinds.elastic_training.adapter import ELASTIC_TRAINING_KIND
 from springtide.jobs.kinds.pytorch.adapter import PYTORCH_KIND
 from springtide.jobs.kinds.tensorflow.adapter import TF_KIND
 
@@ -75,6 +81,46 @@ def pytorch(roles: Mapping[str, int], annotations: dict[str, str] | None = None,
     raw["metadata"]["annotations"] = annotations or {}
     decides = MASTER if MASTER in roles else WORKER
     return Cluster(raw, kind=PYTORCH_KIND, read=pytorchjob.defaulted, specs="pytorchReplicaSpecs", decides=decides)
+
+
+def elastic_training(
+    workers: int = 2,
+    run_policy: Mapping[str, Any] | None = None,
+    bounds: tuple[int, int | None] = (1, 4),
+    command: Sequence[str] = ELASTIC,
+    worker: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> Cluster:
+    """A TrainingJob that replaces all workers, submitted, nothing done yet. The kind has no run policy: its fields stand
+    for what takes their place, and for what the kind does not have, but the engine does."""
+    replicas = {"minReplicas": bounds[0], "maxReplicas": bounds[1], "restartPolicy": "Always", **(worker or {})}
+    raw = a_trainingjob(name="train", workers=workers, command=command, worker=replicas, **fields)
+    raw["spec"]["runPolicy"] = dict(run_policy or {})
+    over_ssh = raw["spec"].get("launcherAttachMode") != "kubexec"
+    return Cluster(
+        raw,
+        kind=ELASTIC_TRAINING_KIND,
+        read=_with_run_policy,
+        specs="etReplicaSpecs",
+        workers_key="worker",
+        over_ssh=over_ssh,
+        status=TrainingJobStatus(),
+    )
+
+
+def _with_run_policy(raw: Mapping[str, Any]) -> Job[ET]:
+    spec = dict(raw["spec"])
+    policy: dict[str, Any] = spec.pop("runPolicy", {})
+    job = trainingjob.defaulted({**raw, "spec": spec})
+    run = replace(
+        job.run,
+        suspend=policy.get("suspend", job.run.suspend),
+        clean_pod_policy=CleanPodPolicy(policy.get("cleanPodPolicy", job.run.clean_pod_policy)),
+        retries=Retries(policy.get("backoffLimit", job.run.retries.by_engine)),
+        ttl_seconds_after_finished=policy.get("ttlSecondsAfterFinished"),
+        active_deadline_seconds=policy.get("activeDeadlineSeconds"),
+    )
+    return replace(job, run=run)
 
 
 def running(cluster: Cluster) -> Cluster:

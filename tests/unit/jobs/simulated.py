@@ -19,8 +19,8 @@ from springtide.api.defaults.mpijob import defaulted
 from springtide.api.job import Job
 from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
-from springtide.api.kinds.status import JobStatus
 from springtide.api.kinds.scalers import ScalerStatus
+from springtide.api.kinds.status import JobStatus
 from springtide.jobs.actions import (
     Action,
     BindScaler,
@@ -78,6 +78,10 @@ class Cluster:
     read: Callable[[Mapping[str, Any]], Job[Any]] = defaulted
     specs: str = "mpiReplicaSpecs"
     """Where the roles are in the spec."""
+    workers_key: str = WORKER
+    """The key of the workers' role there."""
+    over_ssh: bool = False
+    """The launcher has a Role that lets it run no commands."""
     decides: str = LAUNCHER
     """The role whose success is the job's."""
     now: datetime = START
@@ -160,20 +164,14 @@ class Cluster:
             case Delete():
                 self._delete(action)
             case StatusPatch():
-                new = msgspec.json.decode(msgspec.json.encode(action.status), type=JobStatus)
+                new = msgspec.json.decode(msgspec.json.encode(action.status), type=type(self.status))
                 _is_legal(self.status, new)
                 self.status = new
                 self.version += 1
-            case ScalerStatusPatch():
-                self._patch_scaler(action)
-            case ScalerEvent():
-                self.scaler_events.append(action)
-            case BindScaler(scaler):
-                self._change_scaler(scaler.uid, bound=True)
-            case RunScript():
-                self._run(action)
             case Event():
                 self.events.append(action)
+            case _:
+                self._do_to_scaler(action)
         if isinstance(action, Create | Patch):
             self._names_are_of_pods_that_were_seen(_key(action).kind)
         self._guard()
@@ -229,7 +227,7 @@ class Cluster:
             self.objects[action.key]["metadata"]["resourceVersion"] = str(next(self.serial))
 
     def _patch_job(self, action: Patch) -> None:
-        if action.resource_version != str(self.version) or action.uid != self.raw["metadata"]["uid"]:
+        if action.resource_version not in (None, str(self.version)) or action.uid != self.raw["metadata"]["uid"]:
             raise Conflict
         self.raw = _merged(self.raw, action.body)
         self.version += 1
@@ -270,6 +268,17 @@ class Cluster:
         """Deletes a scaler, and whatever its script is about."""
         self.scalers.pop(uid, None)
 
+    def _do_to_scaler(self, action: Action) -> None:
+        match action:
+            case ScalerStatusPatch():
+                self._patch_scaler(action)
+            case ScalerEvent():
+                self.scaler_events.append(action)
+            case BindScaler(scaler):
+                self._change_scaler(scaler.uid, bound=True)
+            case RunScript():
+                self._run(action)
+
     def _patch_scaler(self, action: ScalerStatusPatch) -> None:
         there = self.scalers.get(action.scaler.uid)
         if there is None or there.resource_version != action.scaler.resource_version:
@@ -307,7 +316,7 @@ class Cluster:
             uid = self.pods[name].uid
             assert self.hosts.setdefault(name, uid) == uid, f"{name} was a host before"
         alive = {pod.name for pod in self.pods.values() if pod.alive}
-        if self.has_role and not self.finished:
+        if self.has_role and not self.over_ssh and not self.finished:
             assert listed & alive <= self.rights(), "a host is listed that the launcher must not exec into"
         quiet = not self.of(WORKER) and all(pod.ended for pod in self.of(LAUNCHER))
         if quiet and self.raw["spec"].get("runPolicy", {}).get("suspend"):
@@ -482,7 +491,7 @@ class Cluster:
     @property
     def size(self) -> int:
         """As the spec asks for it."""
-        return int(self.raw["spec"][self.specs][WORKER]["replicas"])
+        return int(self.raw["spec"][self.specs][self.workers_key]["replicas"])
 
     @property
     def snapshot(self) -> Snapshot:
@@ -490,7 +499,7 @@ class Cluster:
 
     def resize(self, workers: int) -> None:
         self.version += 1
-        self.raw["spec"][self.specs][WORKER]["replicas"] = workers
+        self.raw["spec"][self.specs][self.workers_key]["replicas"] = workers
 
     def policy(self, **fields: Any) -> None:
         self.version += 1

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said while objects of an earlier job of the same name are in the way."""
+"""Which workers are members, and what is said while objects of an earlier job of the same name are in the way."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.unit.jobs.builders import a_toy, elastic_training, running
 
 from springtide.jobs import host_list
 
@@ -27,3 +29,27 @@ WAITS = "The job waits until objects of an earlier MPIJob of the same name are d
 )
 def test_it_is_named_and_how_long_it_may_take(left: dict[str, datetime | None], said: str) -> None:
     assert host_list.remains("MPIJob", left, NOW) == WAITS + said
+
+
+def test_workers_are_members_until_their_pods_are_gone() -> None:
+    cluster = running(elastic_training(2))
+    cluster.resize(1)
+    cluster.reconcile()
+    seen = cluster.snapshot
+    assert (seen.ledger.members, seen.workers.keys()) == ((0,), {0, 1})
+    assert [each.name for each in host_list.hosts(seen).members] == ["train-worker-0", "train-worker-1"]
+
+
+def test_workers_are_members_before_they_have_a_pod() -> None:
+    cluster = running(elastic_training(1))
+    seen = cluster.snapshot
+    seen = seen.with_ledger(replace(seen.ledger, members=(0, 5)))
+    assert [(each.index, each.name) for each in host_list.hosts(seen).members] == [
+        (0, "train-worker-0"),
+        (5, "train-worker-5"),
+    ]
+
+
+def test_workers_that_keep_their_names_are_listed_elsewhere() -> None:
+    hosts = host_list.hosts(running(a_toy(2)).snapshot)
+    assert (len(hosts.fixed), hosts.members) == (3, ())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.unit.api.builders import an_mpijob
-from tests.unit.jobs.builders import running
+from tests.unit.jobs.builders import elastic_training, running
 from tests.unit.jobs.simulated import Cluster
 
 from springtide.jobs.observed import Key, Settings
@@ -78,3 +78,18 @@ def test_the_service_is_put_right_when(change: dict[str, Any]) -> None:
     service["spec"] |= {**change, "selector": selector}
     cluster.reconcile()
     assert cluster.objects[Key("v1", "Service", "pi")]["spec"] == right
+
+
+@pytest.mark.parametrize(
+    ("data", "anew"),
+    [
+        ({"config": "", "id_rsa": "YQ==", "id_rsa.pub": "Yg=="}, False),
+        ({"config": "", "id_rsa": "YQ==", "id_rsa.pub": "Yg==", "other": ""}, False),
+        ({"id_rsa": "YQ==", "id_rsa.pub": "Yg=="}, True),
+    ],
+    ids=["all are there", "others may be there, too", "one is missing"],
+)
+def test_an_object_that_others_may_have_made_may_have_other_keys(data: dict[str, str], anew: bool) -> None:
+    cluster = running(elastic_training())
+    cluster.objects[Key("v1", "Secret", "train")]["data"] = data
+    assert bool(cluster.plan().actions) == anew

@@ -4,25 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from springtide.api.kinds.attach_mode import AttachMode
+from springtide.api.kinds.pod_parts import KUBECTL_CONTAINER, WAITING_CONTAINER, Parts
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
 
 CONFIG_VOLUME: Final = "mpi-job-config"
 KUBECTL_VOLUME: Final = "mpi-job-kubectl"
 SSH_VOLUME: Final = "ssh-auth"
-WAITING_CONTAINER: Final = "wait-for-hosts"
-KUBECTL_CONTAINER: Final = "kubectl-delivery"
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    volumes: tuple[str, ...] = ()
-    containers: tuple[str, ...] = ()
-    """Init containers; the other containers of a pod must not have these names either."""
-
 
 PARTS: Final[Mapping[tuple[AttachMode, str], Parts]] = {
     (AttachMode.KUBEXEC, LAUNCHER): Parts((CONFIG_VOLUME, KUBECTL_VOLUME), (WAITING_CONTAINER, KUBECTL_CONTAINER)),

@@ -40,6 +40,11 @@ class Scale:
         """The spelling of that role which the scale subresource needs: it reads its path literally."""
         return self.spec_replicas.split(".")[-2]
 
+    def field_of(self, role: str) -> str:
+        """The path of that role's size in field errors, written as `field` is."""
+        outer = ".".join(self.roles)
+        return f"{outer}[{role}].replicas" if self.field.endswith("].replicas") else f"{outer}.{role}.replicas"
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
@@ -74,6 +79,8 @@ class Resource:
     scale: Scale | None = None
     makes: tuple[Made, ...] = ()
     """The operator caches objects of these types, and needs the rights to create, change and delete them."""
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    """CEL rules for the whole object."""
     scalers: tuple[Resource, ...] = ()
     """Kinds whose objects change the size of jobs of this kind. Users create them, the operator writes their status."""
 

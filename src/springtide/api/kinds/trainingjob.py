@@ -125,6 +125,7 @@ class TrainingJobSpec(Wire, frozen=True, kw_only=True):
         doc(
             "How the launcher reaches its workers: over SSH (ssh, the default) or through the API server (kubexec).",
             one_of(AttachMode) | IMMUTABLE,
+            default=AttachMode.SSH.value,
         ),
     ] = None
     slots_per_worker: Annotated[

@@ -50,7 +50,7 @@ def _version(resource: Resource, version: Version) -> dict[str, Any]:
 
 
 def _schema(resource: Resource, version: Version) -> Schema:
-    said = {"description": resource.description, "required": ["spec"], "properties": {}}
+    said = {"description": resource.description, "required": ["spec"], "properties": {}, **resource.rules}
     schema = merged(schema_of(resource.type), said)
     schema["properties"]["metadata"] = {"type": "object"}  # API servers allow nothing else for it
     for path, more in version.differs.items():

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from springtide.api.defaults.mpijob import bounds_of, defaulted, launch
@@ -11,7 +11,7 @@ from springtide.api.field_errors import FieldError, invalid, not_supported, requ
 from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.elastic_policy import MOST_WORKERS, ElasticPolicy
 from springtide.api.kinds.mpi_modes import Mode, mode_of
-from springtide.api.kinds.mpi_parts import PARTS, Parts
+from springtide.api.kinds.mpi_parts import PARTS
 from springtide.api.kinds.mpijob import (
     Implementation,
     LauncherCreation,
@@ -21,7 +21,6 @@ from springtide.api.kinds.mpijob import (
 )
 from springtide.api.kinds.replicas import LAUNCHER, WORKER, ReplicaSpec
 from springtide.api.kinds.run_policy import RunPolicy
-from springtide.api.kinds.templates import Container, Named, Template
 from springtide.api.names import container_complaints, mount_path_complaints
 from springtide.api.validation import shared
 
@@ -102,29 +101,11 @@ def _roles_errors(specs: MPIReplicaSpecs, mode: Mode) -> Iterator[FieldError]:
     else:
         yield from shared.role_errors(specs.launcher, launcher, mode.restart_policies)
         yield from shared.exactly_one(specs.launcher.replicas, launcher)
-        yield from _taken_names(specs.launcher, launcher, PARTS[mode.attach, LAUNCHER])
+        yield from shared.taken_name_errors(specs.launcher, launcher, PARTS[mode.attach, LAUNCHER])
     if specs.worker is not None:
         yield from shared.role_errors(specs.worker, worker, mode.restart_policies)
         yield from _size_errors(specs.worker, worker, mode)
-        yield from _taken_names(specs.worker, worker, PARTS[mode.attach, WORKER])
-
-
-def _taken_names(spec: ReplicaSpec, field: str, ours: Parts) -> Iterator[FieldError]:
-    """The API server would reject the pod for a duplicate name, one of which its author never wrote."""
-    template = shared.read(spec.template, Template)
-    pod = None if isinstance(template, FieldError) else template.spec  # the template's errors are reported elsewhere
-    if pod is None:
-        return
-    lists: tuple[tuple[str, Sequence[Named | Container] | None, str, tuple[str, ...]], ...] = (
-        ("volumes", pod.volumes, "a volume", ours.volumes),
-        ("initContainers", pod.init_containers, "an init container", ours.containers),
-        ("containers", pod.containers, "an init container", ours.containers),
-    )
-    for name, parts, what, taken in lists:
-        for index, part in enumerate(parts or ()):
-            if part.name in taken:
-                place = f"{field}.template.spec.{name}[{index}].name"
-                yield invalid(place, part.name, f"is taken by {what} that the operator adds; choose another name")
+        yield from shared.taken_name_errors(specs.worker, worker, PARTS[mode.attach, WORKER])
 
 
 def _size_errors(spec: ReplicaSpec, field: str, mode: Mode) -> Iterator[FieldError]:

@@ -15,9 +15,10 @@ from springtide.api.bounds import Bounds, limit_advice
 from springtide.api.field_errors import FieldError, invalid, not_supported, required, type_invalid
 from springtide.api.kinds.elastic_policy import ElasticPolicy
 from springtide.api.kinds.fields import Wire
+from springtide.api.kinds.pod_parts import Parts
 from springtide.api.kinds.replicas import WORKER, ReplicaSpec, RestartPolicy, by_role, canonical
 from springtide.api.kinds.run_policy import CleanPodPolicy, RunLimits, RunPolicy, SchedulingPolicy
-from springtide.api.kinds.templates import Container, Resources, Template, containers_of
+from springtide.api.kinds.templates import Container, Named, Resources, Template, containers_of
 from springtide.api.names import label_complaints
 
 MESSAGE_LIMIT: Final = 1024
@@ -89,17 +90,20 @@ def size_errors(
 ) -> list[FieldError]:
     """What is rejected only at admission: roles of more replicas than the operator's limit, and workers outside their
     bounds, which a reconcile would clamp."""
-    found = []
+    found: list[FieldError] = []
     for given, spec in specs.items():
-        replicas, place = 1 if spec.replicas is None else spec.replicas, f"{field}[{given}].replicas"
+        replicas = 1 if spec.replicas is None else spec.replicas
         bounds = limits if canonical(given, names) == WORKER else None
-        size = bounds.nearest(replicas) if bounds else replicas
-        if size > most:
-            found.append(invalid(place, replicas, f"must be at most {most}: {limit_advice(size, bounds)}"))
-        elif bounds is not None and size != replicas:
-            way_out = f"ask for {size} or change {bounds.source} first"
-            found.append(invalid(place, replicas, f"must be {bounds}; {way_out}"))
+        found += role_size_errors(replicas, f"{field}[{given}].replicas", most, bounds)
     return found
+
+
+def role_size_errors(replicas: int, field: str, most: int, bounds: Bounds | None) -> Iterator[FieldError]:
+    size = bounds.nearest(replicas) if bounds else replicas
+    if size > most:
+        yield invalid(field, replicas, f"must be at most {most}: {limit_advice(size, bounds)}")
+    elif bounds is not None and size != replicas:
+        yield invalid(field, replicas, f"must be {bounds}; ask for {size} or change {bounds.source} first")
 
 
 def role_errors(
@@ -168,6 +172,24 @@ def _has_container(spec: ReplicaSpec, field: str, name: str) -> Iterator[FieldEr
         yield required(field, f"must have at least one container with name {name}")
 
 
+def taken_name_errors(spec: ReplicaSpec, field: str, ours: Parts) -> Iterator[FieldError]:
+    """The API server would reject the pod for a duplicate name, one of which its author never wrote."""
+    template = read(spec.template, Template)
+    pod = None if isinstance(template, FieldError) else template.spec  # the template's errors are reported elsewhere
+    if pod is None:
+        return
+    lists: tuple[tuple[str, Sequence[Named | Container] | None, str, tuple[str, ...]], ...] = (
+        ("volumes", pod.volumes, "a volume", ours.volumes),
+        ("initContainers", pod.init_containers, "an init container", ours.containers),
+        ("containers", pod.containers, "an init container", ours.containers),
+    )
+    for name, parts, what, taken in lists:
+        for index, part in enumerate(parts or ()):
+            if part.name in taken:
+                place = f"{field}.template.spec.{name}[{index}].name"
+                yield invalid(place, part.name, f"is taken by {what} that the operator adds; choose another name")
+
+
 def exactly_one(replicas: int | None, field: str) -> Iterator[FieldError]:
     if replicas not in (None, 1):
         yield invalid(f"{field}.replicas", replicas, "must be 1")
@@ -209,7 +231,10 @@ def _scheduling_policy_errors(policy: SchedulingPolicy, field: str) -> Iterator[
 
 
 def elastic_policy_errors(policy: ElasticPolicy, field: str) -> Iterator[FieldError]:
-    least, most = policy.min_replicas, policy.max_replicas
+    yield from bounds_errors(policy.min_replicas, policy.max_replicas, field)
+
+
+def bounds_errors(least: int | None, most: int | None, field: str) -> Iterator[FieldError]:
     for name, value in (("minReplicas", least), ("maxReplicas", most)):
         yield from positive(value, f"{field}.{name}")
     if least is not None and most is not None and least > most:

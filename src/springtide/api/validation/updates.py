@@ -30,7 +30,7 @@ class Verdict(NamedTuple):
 
 
 def judged(judge: Judge, old: Mapping[str, Any], new: Mapping[str, Any]) -> Verdict:
-    if old.get("spec") == new.get("spec") or (new.get("metadata") or {}).get("deletionTimestamp"):
+    if not _is_judged(old, new) or _at(new, ("metadata", "deletionTimestamp")):
         return Verdict()
     before = set(judge(old))
     found = judge(new)
@@ -52,7 +52,7 @@ def resized_when_finished(scale: Scale, old: Mapping[str, Any], new: Mapping[str
 def role_field(scale: Scale, role: str, *jobs: Mapping[str, Any]) -> str:
     """The path of a role's size in the words of field errors, with the role as the first of these jobs spells it."""
     given = (name for job in jobs for name in roles(scale, job))
-    return f"{'.'.join(scale.roles)}[{spelling(given, role)}].replicas"
+    return scale.field_of(spelling(given, role))
 
 
 def roles(scale: Scale, job: Mapping[str, Any]) -> tuple[str, ...]:
@@ -69,6 +69,11 @@ def _ended(job: Mapping[str, Any]) -> str:
     conditions = _at(job, ("status", "conditions"))
     held = (_at(each, ("type",)) for each in conditions or () if _at(each, ("status",)) == "True")
     return next((type_ for type_ in held if type_ in (SUCCEEDED, FAILED)), "")
+
+
+def _is_judged(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Only what a user can make wrong: some kinds have settings in annotations."""
+    return any(_at(old, path) != _at(new, path) for path in (("spec",), ("metadata", "annotations")))
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[FieldError]:

@@ -29,13 +29,22 @@ SizeErrors = Callable[[Mapping[str, Any], Mapping[str, Any]], Sequence[FieldErro
 """Why a valid job may not get the size that it has and that the valid one before did not have."""
 
 
+Frozen = Callable[[Obj, Obj], Sequence[FieldError]]
+"""Errors for a change, from the first object to the second, of what can no longer change."""
+
+
+def _nothing(new: Mapping[str, Any], old: Mapping[str, Any] | None) -> Sequence[Any]:
+    return ()
+
+
 class Judging(NamedTuple):
-    """The validation of jobs of one kind."""
+    """The validation of objects of one kind: jobs or scalers."""
 
     definition: Definition
     judge: Judge
-    cautions: Cautions
-    size_errors: SizeErrors
+    cautions: Cautions = _nothing
+    size_errors: SizeErrors = _nothing
+    frozen: Frozen = _nothing
 
 
 Judges = Mapping[str, Judging]
@@ -82,7 +91,7 @@ async def answered(body: bytes, judges: Judges, find: Find) -> bytes:
 
 
 async def _verdict(request: _Request, asked: Judging, find: Find) -> tuple[Verdict, Sequence[str]]:
-    definition, judge, cautions, size_errors = asked
+    definition, judge, cautions, size_errors, frozen = asked
     new, old = request.object or {}, request.old_object or {}
     if request.operation == "CREATE":
         errors = judge(new)
@@ -93,8 +102,8 @@ async def _verdict(request: _Request, asked: Judging, find: Find) -> tuple[Verdi
         if job is None:
             return Verdict(), ()
         old, new = job, _resized(job, definition.scale, (new.get("spec") or {}).get("replicas", 0))
-    if definition.scale is not None and (over := updates.resized_when_finished(definition.scale, old, new)):
-        return Verdict(over), ()
+    if errors := frozen(old, new):
+        return Verdict(errors), ()
     verdict = updates.judged(judge, old, new)
     changes = old.get("spec") != new.get("spec") and not (new.get("metadata") or {}).get("deletionTimestamp")
     if not changes or judge(old) or judge(new):

@@ -26,7 +26,9 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from springtide.api.field_errors import FieldError
 from springtide.api.kinds.resource import Resource as Definition
+from springtide.api.validation import scalers, updates
 from springtide.controllers.options import Options, WebhookOptions
 from springtide.controllers.prerequisites import MissingError
 from springtide.controllers.serving import EVERYWHERE, Handler, body_of, listening
@@ -75,8 +77,8 @@ async def judging(
     if wanted is None:
         yield
         return
-    maintenance = _Maintenance(client, options, wanted, [each.definition for each in served], clock)
     judges = judges_of(served, options.max_workers)
+    maintenance = _Maintenance(client, options, wanted, [each.definition for each in judges.values()], clock)
     handlers = {_PATH: _handler(client, judges)}
     async with listening(handlers, wanted.port, _FLAG, host=_listens_on(wanted), tls=maintenance.tls) as port:
         if wanted.must_answer:
@@ -90,10 +92,21 @@ async def judging(
 
 
 def judges_of(served: Iterable[Served], max_workers: int) -> Judges:
-    return {
-        each.definition.plural: Judging(each.definition, each.judge(max_workers), each.cautions, each.size_errors)
-        for each in served
-    }
+    judges = [judge for each in served for judge in (_of_jobs(each, max_workers), *_of_scalers(each.definition))]
+    return {each.definition.plural: each for each in judges}
+
+
+def _of_jobs(served: Served, max_workers: int) -> Judging:
+    scale = served.definition.scale
+
+    def frozen(old: Obj, new: Obj) -> Sequence[FieldError]:
+        return updates.resized_when_finished(scale, old, new) if scale is not None else ()
+
+    return Judging(served.definition, served.judge(max_workers), served.cautions, served.size_errors, frozen)
+
+
+def _of_scalers(jobs: Definition) -> list[Judging]:
+    return [Judging(each, scalers.errors, frozen=scalers.changed_when_started) for each in jobs.scalers]
 
 
 def _handler(client: Client, judges: Judges) -> Handler:

@@ -63,6 +63,9 @@ _KINDS: Mapping[str, tuple[Resource, type[Any]]] = {
 }
 
 
+_KEY_PAIR = {"id_rsa", "id_rsa.pub"}
+
+
 class Sources:
     def __init__(self, client: Client, informers: Informers) -> None:
         self._client = client
@@ -86,7 +89,9 @@ class Sources:
     def holds_keys(self, key: Key) -> bool:
         """Whether a secret holds the SSH keys by which the pods of a job log in to each other."""
         found = self.secret(key)
-        return found is not None and found.type == "kubernetes.io/ssh-auth"
+        if found is None:
+            return False
+        return found.type == "kubernetes.io/ssh-auth" or (found.data or {}).keys() >= _KEY_PAIR
 
     def services(self, namespace: str) -> list[Service]:
         return self._services.objects(namespace)

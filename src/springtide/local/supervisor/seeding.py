@@ -13,7 +13,7 @@ import contextlib
 from collections.abc import Awaitable
 from http import HTTPStatus
 
-from springtide.api.kinds.registry import RESOURCES
+from springtide.api.kinds.registry import DEFINED
 from springtide.api.rights import rules
 from springtide.api.schema.definitions import definition
 from springtide.kube import definitions, errors
@@ -29,7 +29,7 @@ _NAMESPACES = ("mpi-operator", "kubeflow")
 
 async def seed(client: Client) -> tuple[str, ...]:
     """Notes on rejected objects; ApiError when the server itself fails."""
-    wanted = [definitions.annotated(definition(resource), BUILT_IN) for resource in RESOURCES]
+    wanted = [definitions.annotated(definition(resource), BUILT_IN) for resource in DEFINED]
     notes = await asyncio.gather(
         _tried("the definitions of training jobs", definitions.install(client, wanted, MANAGER)),
         _tried("the operator's rights", _grant(client)),

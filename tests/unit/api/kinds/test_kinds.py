@@ -11,11 +11,14 @@ import pytest
 
 from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.conditions import Condition, condition, finished, holds
+from springtide.api.kinds.fields import Wire
 from springtide.api.kinds.mpi_modes import MODES, mode_of
 from springtide.api.kinds.mpijob import MPIJob
-from springtide.api.kinds.registry import RESOURCES
+from springtide.api.kinds.registry import DEFINED, RESOURCES
+from springtide.api.kinds.scalers import ScalerStatus
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
 from springtide.api.kinds.templates import Container, containers
+from springtide.api.kinds.trainingjob import TrainingJobStatus
 
 CONDITIONS = (
     Condition(type="Created", status="True"),
@@ -89,6 +92,51 @@ def test_what_a_mode_takes_where_nothing_is_said_it_also_allows(mode: Any) -> No
 
 
 def test_every_resource_is_stored_in_exactly_one_version() -> None:
-    names = ["mpijobs.kubeflow.org", "pytorchjobs.kubeflow.org", "tfjobs.kubeflow.org"]
-    assert [resource.crd_name for resource in RESOURCES] == names
-    assert all([version.storage for version in resource.versions].count(True) == 1 for resource in RESOURCES)
+    names = [f"{kind}s.kubeflow.org" for kind in ("mpijob", "pytorchjob", "tfjob")]
+    of_et = [f"{kind}s.kai.alibabacloud.com" for kind in ("trainingjob", "scaleout", "scalein")]
+    assert [resource.crd_name for resource in DEFINED] == [*names, *of_et]
+    assert all([version.storage for version in resource.versions].count(True) == 1 for resource in DEFINED)
+
+
+def test_scalers_are_defined_but_are_no_jobs() -> None:
+    assert [resource.kind for resource in DEFINED if resource not in RESOURCES] == ["ScaleOut", "ScaleIn"]
+
+
+OF_ET_OPERATOR: dict[str, Any] = {
+    "phase": "Running",
+    "conditions": [
+        {
+            "type": "Created",
+            "status": "True",
+            "reason": "TrainingJobCreated",
+            "message": "TrainingJob is created.",
+            "lastUpdateTime": "2026-11-16T04:30:00Z",
+            "lastTransitionTime": "2026-11-16T04:30:00Z",
+        }
+    ],
+    "replicaStatuses": {"Launcher": {"active": 1}, "Worker": {"active": 2, "failed": 1}},
+    "startTime": "2026-11-16T04:30:00Z",
+    "currentScaler": "ScaleOut:default/grow",
+    "restartCount": 0,
+}
+"""What the statuses of all three kinds have, as et-operator writes them."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        (TrainingJobStatus, {"targetWorkers": ["b-worker-0", "b-worker-1"], "currentWorkers": ["b-worker-0"]}),
+        (ScalerStatus, {"addPods": ["b-worker-2"]}),
+        (ScalerStatus, {"toDeletePods": ["b-worker-2"]}),
+    ],
+)
+def test_a_status_of_et_operator_is_read_and_written_back_whole(kind: type[Wire], more: dict[str, Any]) -> None:
+    wire = OF_ET_OPERATOR | more
+    assert msgspec.json.decode(msgspec.json.encode(msgspec.convert(wire | {"unknown": [1]}, kind))) == wire
+
+
+@pytest.mark.parametrize("kind", [TrainingJobStatus, ScalerStatus])
+def test_a_restart_count_of_zero_is_written_because_et_operators_definitions_require_one(kind: Any) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(kind())) == {}
+    assert msgspec.json.decode(msgspec.json.encode(kind(restart_count=0))) == {"restartCount": 0}
+    assert msgspec.json.encode(ScalerStatus(replica_statuses={})) == b'{"replicaStatuses":{}}'

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
+from springtide.api.kinds import trainingjob
 from springtide.api.kinds.mpijob import RESOURCE
-from springtide.api.kinds.registry import RESOURCES
+from springtide.api.kinds.registry import DEFINED
 from springtide.api.schema.definitions import definition
 
 ROOT = Path(__file__).parents[4]
@@ -35,13 +36,13 @@ def nodes(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from nodes(schema[name], f"{path}[]")
 
 
-@pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.kind)
+@pytest.mark.parametrize("resource", DEFINED, ids=lambda resource: resource.kind)
 def test_the_file_is_what_the_kind_says(resource: Any) -> None:
     path = ROOT / f"deploy/crds/{resource.group}_{resource.plural}.yaml"
     assert yaml.safe_load(path.read_text()) == definition(resource), "run `python hack/generate_crds.py`"
 
 
-@pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.kind)
+@pytest.mark.parametrize("resource", DEFINED, ids=lambda resource: resource.kind)
 def test_a_crd_is_small_enough_for_kubectl_apply(resource: Any) -> None:
     assert len(json.dumps(definition(resource))) < APPLY_LIMIT
 
@@ -80,6 +81,21 @@ def test_a_job_can_be_scaled_and_listed() -> None:
         assert wide == ["Step", "Loss", "Ranks"]
 
 
+def test_scalers_show_the_condition_that_was_set_last() -> None:
+    for scaler in trainingjob.RESOURCE.scalers:
+        (version,) = definition(scaler)["spec"]["versions"]
+        columns = [(column["name"], column.get("priority", 0)) for column in version["additionalPrinterColumns"]]
+        assert columns == [("Phase", 0), ("Age", 0), ("Job", 1), ("From", 1), ("To", 1)]
+        assert version["additionalPrinterColumns"][0]["jsonPath"] == ".status.conditions[-1:].type"
+        assert version["subresources"] == {"status": {}}
+
+
+@pytest.mark.parametrize("resource", [trainingjob.RESOURCE, *trainingjob.RESOURCE.scalers], ids=lambda each: each.kind)
+def test_conditions_whose_order_counts_are_no_map(resource: Any) -> None:
+    status = schemas(resource)["v1alpha1"]["properties"]["status"]["properties"]
+    assert not [key for key in status["conditions"] if key.startswith("x-kubernetes-list")]
+
+
 def test_paths_of_columns_and_scale_are_fields_there_are() -> None:
     fields = {path for path, _ in nodes(schemas()["v1"])} | {".metadata.creationTimestamp"}
     version = definition(RESOURCE)["spec"]["versions"][0]
@@ -87,7 +103,7 @@ def test_paths_of_columns_and_scale_are_fields_there_are() -> None:
     assert {*used, *version["subresources"]["scale"].values()} <= fields
 
 
-@pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.kind)
+@pytest.mark.parametrize("resource", DEFINED, ids=lambda resource: resource.kind)
 def test_kubectl_explain_has_a_text_for_every_field(resource: Any) -> None:
     for version, schema in schemas(resource).items():
         fields = [(path, node) for path, node in nodes(schema) if not path.endswith("[]")]

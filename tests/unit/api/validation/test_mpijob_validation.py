@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import documents
+from tests.unit.api.any_shape import Changes, change, changes
 from tests.unit.api.builders import a_template, an_mpijob
 
 from springtide.api.defaults.mpijob import defaulted
@@ -356,30 +356,8 @@ def test_an_object_of_another_shape_is_refused_where_it_differs(raw: Any, error:
     assert said(raw) == [error]
 
 
-def change(raw: Any, path: list[int], value: Any) -> None:
-    """Puts a value somewhere into an object; the numbers choose the way."""
-    for step, last in zip(path, [False] * (len(path) - 1) + [True], strict=True):
-        keys = list(raw) if isinstance(raw, dict) else list(range(len(raw)))
-        key = keys[step % len(keys)]
-        if last or not isinstance(raw[key], dict | list) or not raw[key]:
-            raw[key] = value
-            return
-        raw = raw[key]
-
-
-@given(
-    st.sampled_from(VERSIONS),
-    st.lists(
-        st.tuples(
-            st.lists(st.integers(0, 9), min_size=2, max_size=10),
-            st.sampled_from([None, -1, 0, 1, 2, 70, "", "None", "x" * 99, True, [], {}, [{}], {"a": 1}, 1.5]),
-        ),
-        max_size=4,
-    ),
-)
-def test_an_object_of_any_shape_is_either_refused_or_has_a_meaning(
-    version: str, changes: list[tuple[list[int], Any]]
-) -> None:
+@given(st.sampled_from(VERSIONS), changes())
+def test_an_object_of_any_shape_is_either_refused_or_has_a_meaning(version: str, changed: Changes) -> None:
     raw = an_mpijob(
         version,
         command=ELASTIC,
@@ -390,8 +368,7 @@ def test_an_object_of_any_shape_is_either_refused_or_has_a_meaning(
         elasticPolicy={"minReplicas": 1},
         launcherAttachMode="ssh",
     )
-    for path, value in changes:
-        change(raw, path, deepcopy(value))
+    change(raw, changed)
     before = msgspec.json.encode(raw)
     if not mpijob.errors(raw):
         job = defaulted(raw)

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
+from tests.unit.api.any_shape import Changes, change, changes
 from tests.unit.api.builders import a_tfjob
 
 from springtide.api.defaults.tfjob import defaulted
@@ -194,31 +193,11 @@ def test_the_manager_of_a_job_cannot_change() -> None:
     ]
 
 
-def change(raw: Any, path: list[int], value: Any) -> None:
-    """Puts a value somewhere into an object; the numbers choose the way."""
-    for step, last in zip(path, [False] * (len(path) - 1) + [True], strict=True):
-        keys = list(raw) if isinstance(raw, dict) else list(range(len(raw)))
-        key = keys[step % len(keys)]
-        if last or not isinstance(raw[key], dict | list) or not raw[key]:
-            raw[key] = value
-            return
-        raw = raw[key]
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.lists(st.integers(0, 9), min_size=2, max_size=10),
-            st.sampled_from([None, -1, 0, 1, 70, "", "None", "x" * 99, True, [], {}, [{}], {"a": 1}, 1.5]),
-        ),
-        max_size=4,
-    ),
-)
-def test_an_object_of_any_shape_is_either_refused_or_has_a_meaning(changes: list[tuple[list[int], Any]]) -> None:
+@given(changes())
+def test_an_object_of_any_shape_is_either_refused_or_has_a_meaning(changed: Changes) -> None:
     policy = {"suspend": False, "schedulingPolicy": {"minResources": {"cpu": 1}}}
     raw = a_tfjob({"Chief": 1, "Ps": 2, "Worker": 2}, cleanPodPolicy="All", successPolicy="", runPolicy=policy)
-    for path, value in changes:
-        change(raw, path, deepcopy(value))
+    change(raw, changed)
     before = msgspec.json.encode(raw)
     if not tfjob.errors(raw):
         assert all(role.replicas >= 0 for role in defaulted(raw).roles.values())

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.api.builders import a_pytorchjob, a_tfjob, an_mpijob
+from tests.unit.api.builders import a_pytorchjob, a_scale_in, a_scale_out, a_tfjob, an_mpijob
+from tests.unit.jobs import toy
 
 from springtide.api.kinds.elastic_policy import MOST_WORKERS
-from springtide.controllers.webhook.admission import NoReview, answered
+from springtide.api.kinds.scalers import SCALE_IN, SCALE_OUT
+from springtide.controllers.webhook.admission import Judges, NoReview, answered
 from springtide.controllers.webhook.webhook import judges_of
 from springtide.jobs.registry import SERVED
 from springtide.kube.resources import Key, Obj, Resource
@@ -24,7 +27,13 @@ OUTSIDE = "Invalid value: 9: must be between 1 and 3, as {0} says; ask for 3 or 
 
 
 async def asked(
-    obj: Obj, old: Obj | None = None, *, stored: Obj | None = None, sub: str = "", resource: str = "mpijobs"
+    obj: Obj,
+    old: Obj | None = None,
+    *,
+    stored: Obj | None = None,
+    sub: str = "",
+    resource: str = "mpijobs",
+    judges: Judges = JUDGES,
 ) -> Any:
     plural = resource
     request = {
@@ -43,7 +52,7 @@ async def asked(
         return stored
 
     body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
-    review = json.loads(await answered(body.encode(), JUDGES, find))
+    review = json.loads(await answered(body.encode(), judges, find))
     assert (review["apiVersion"], review["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     assert review["response"].pop("uid") == "u"
     return review["response"]
@@ -246,3 +255,35 @@ async def test_a_finished_job_cannot_be_resized_however_its_workers_are_spelled(
     larger = a_tfjob({"worker": 3}) | {"status": over["status"]}
     (cause,) = (await asked(larger, over, resource="tfjobs"))["status"]["details"]["causes"]
     assert cause["field"] == "spec.tfReplicaSpecs[worker].replicas"
+
+
+SCALED = replace(toy.SERVED, definition=replace(toy.RESOURCE, scalers=(SCALE_OUT, SCALE_IN)))
+"""A kind of jobs that are resized by scalers."""
+OF_SCALERS = judges_of((SCALED,), MOST_WORKERS)
+
+
+async def test_scalers_are_judged_beside_their_jobs() -> None:
+    assert list(OF_SCALERS) == ["toyjobs", "scaleouts", "scaleins"]
+    assert await asked(a_scale_out(), resource="scaleouts", judges=OF_SCALERS) == {"allowed": True}
+    response = await asked(a_scale_in({"podNames": ["a", "a"]}), resource="scaleins", judges=OF_SCALERS)
+    duplicate = 'spec.toDelete.podNames[1]: Duplicate value: "a"'
+    assert response["status"]["message"] == f'ScaleIn.kai.alibabacloud.com "pi" is invalid: {duplicate}'
+
+
+async def test_a_scaler_that_waits_can_be_changed_for_the_better() -> None:
+    changed = await asked(a_scale_out(2), a_scale_out(), resource="scaleouts", judges=OF_SCALERS)
+    assert changed == {"allowed": True}
+    worse = await asked(a_scale_out(0), a_scale_out(), resource="scaleouts", judges=OF_SCALERS)
+    assert [cause["field"] for cause in worse["status"]["details"]["causes"]] == ["spec.toAdd.count"]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+async def test_a_scaler_whose_turn_has_come_keeps_its_spec_and_takes_new_labels(count: int) -> None:
+    begun = a_scale_out(count) | {"status": {"phase": "Scaling"}}
+    larger = a_scale_out(3) | {"status": {"phase": "Scaling"}}
+    refused = await asked(larger, begun, resource="scaleouts", judges=OF_SCALERS)
+    (cause,) = refused["status"]["details"]["causes"]
+    assert (cause["reason"], cause["field"]) == ("FieldValueForbidden", "spec")
+    assert cause["message"].startswith("Forbidden: is immutable in phase Scaling; ")
+    labelled = begun | {"metadata": {**begun["metadata"], "labels": {"a": "b"}}}
+    assert await asked(labelled, begun, resource="scaleouts", judges=OF_SCALERS) == {"allowed": True}

@@ -38,3 +38,27 @@ def test_keys_can_be_read_by_whoever_uses_them_and_roots_by_root_alone(
     volume, mount = ssh.volume("keys", "toy-ssh", path, spec)
     assert volume["secret"].get("defaultMode") == mode
     assert (volume["secret"]["secretName"], mount) == ("toy-ssh", {"name": "keys", "mountPath": path})
+
+
+@pytest.mark.parametrize(
+    ("pod", "container", "root"),
+    [
+        ({}, {}, True),
+        ({"runAsUser": 0}, {}, True),
+        ({"runAsUser": 1000}, {"runAsUser": 0}, True),
+        ({"runAsUser": 1000}, {}, False),
+        ({}, {"runAsUser": 1000}, False),
+        ({"runAsNonRoot": True}, {}, False),
+        ({"runAsNonRoot": True}, {"runAsNonRoot": False}, True),
+    ],
+)
+def test_a_container_may_run_as_root_unless_it_says_otherwise(
+    pod: dict[str, Any], container: dict[str, Any], root: bool
+) -> None:
+    assert ssh.is_root({"securityContext": pod}, {"securityContext": container}) == root
+
+
+def test_a_secret_of_files_may_be_another_ones() -> None:
+    wanted = ssh.secret_of_files(a_toy().observe().job, "toy", {"app": "toy"})
+    assert wanted.shared
+    assert set(ssh.with_keys(wanted.manifest, b"pem", b"line")["data"]) == set(wanted.keys)

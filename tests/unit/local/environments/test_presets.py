@@ -44,12 +44,12 @@ def test_an_image_of_their_manifests_has_a_preset(image: str) -> None:
 
 
 def test_programs_that_their_manifests_name_are_in_the_presets() -> None:
-    """In a command, or in the entrypoint where a container has none."""
+    """In a command, also one of a shell, or in the entrypoint where a container has none."""
     for container in documents.CONTAINERS:
         preset = presets.for_image(container["image"])
         assert preset is not None
         words = [*(container.get("command") or preset.entrypoint), *(container.get("args") or ())]
-        programs = [word for word in words if word.endswith(".py")]
+        programs = [part for word in words for part in word.split() if part.endswith(".py")]
         assert [program for program in programs if posixpath.join(preset.workdir, program) not in preset.programs] == []
         assert programs or preset.horovod, f"{container['name']} runs nothing"
 

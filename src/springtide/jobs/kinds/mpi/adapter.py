@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from springtide.api.command_lines import HOROVODRUN, TIDERUN, Launch
+from springtide.api.command_lines import Launch
 from springtide.api.defaults.mpijob import MPI, bounds_of, launch, start_size_of
 from springtide.api.job import Job
 from springtide.api.kinds.attach_mode import AttachMode
@@ -15,11 +15,11 @@ from springtide.api.kinds.mpijob import LauncherCreation
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
 from springtide.jobs.actions import Event
 from springtide.jobs.kind import Hosts, Kind, Shape, Sizes, Wanted
-from springtide.jobs.kinds.mpi import advice, files, names, pods
+from springtide.jobs.kinds.mpi import files, names, pods
 from springtide.jobs.launchers.batch_job import BATCH_JOB
 from springtide.jobs.launchers.pod import POD
 from springtide.jobs.observed import Exit, Settings
-from springtide.jobs.parts import access, services, ssh
+from springtide.jobs.parts import access, launcher_advice, launcher_names, launcher_programs, services, ssh
 
 _FORMS: Final = {LauncherForm.POD: POD, LauncherForm.BATCH_JOB: BATCH_JOB}
 
@@ -37,14 +37,22 @@ class _Wiring:
 
     def rights(self, job: Job[MPI], hosts: Hosts) -> tuple[Wanted, ...]:
         return (
-            () if _over_ssh(job) else access.wanted(job, hosts, names.launcher(job), names.account(job), names.app(job))
+            ()
+            if _over_ssh(job)
+            else access.wanted(
+                job, hosts, launcher_names.launcher(job), launcher_names.account(job), launcher_names.app(job)
+            )
         )
 
     def services(self, job: Job[MPI], hosts: Hosts) -> tuple[Wanted, ...]:
-        return (services.headless(job, job.metadata.name, names.group(job), names.app(job)),) if _over_ssh(job) else ()
+        return (
+            (services.headless(job, job.metadata.name, names.group(job), launcher_names.app(job)),)
+            if _over_ssh(job)
+            else ()
+        )
 
     def secrets(self, job: Job[MPI]) -> tuple[Wanted, ...]:
-        return (ssh.secret(job, names.secret(job), names.app(job)),) if _over_ssh(job) else ()
+        return (ssh.secret(job, names.secret(job), launcher_names.app(job)),) if _over_ssh(job) else ()
 
 
 class _Sizes:
@@ -56,7 +64,7 @@ class _Sizes:
             start_size=start_size_of(job, found),
             elastic=elastic,
             rigid="" if elastic else _rigid(found),
-            settles=elastic and found is not None and found.program == HOROVODRUN,
+            settles=elastic and launcher_programs.settles(found),
         )
 
 
@@ -71,14 +79,14 @@ class MPIKind(Kind):
             workers=WORKER,
             launcher=LAUNCHER,
             form=_FORMS[job.own.mode.launcher_form],
-            launcher_name=names.launcher(job),
-            config_name=names.config(job),
-            saves=_is_elastic(job, found) and found is not None and found.program == TIDERUN,
+            launcher_name=launcher_names.launcher(job),
+            config_name=launcher_names.config(job),
+            saves=_is_elastic(job, found) and launcher_programs.saves(found),
             waits_for_workers=job.own.launcher_creation is LauncherCreation.WAIT_FOR_WORKERS_READY,
         )
 
     def pod_name(self, job: Job[MPI], role: str, index: int) -> str:
-        return names.worker(job, index)
+        return launcher_names.worker(job, index)
 
     def pod(self, job: Job[MPI], role: str, index: int, settings: Settings) -> Mapping[str, Any]:
         return pods.worker(job, index, settings)
@@ -87,7 +95,7 @@ class MPIKind(Kind):
         return LAUNCHER
 
     def launcher_name(self, job: str) -> str:
-        return names.launcher_of(job)
+        return launcher_names.launcher_of(job)
 
     def warnings(self, job: Job[MPI]) -> tuple[Event, ...]:
         """Upstream's warning about a restart policy in the pod template; upstream spells the reason in two ways."""
@@ -98,7 +106,7 @@ class MPIKind(Kind):
         return (Event("Warning", reason, message),)
 
     def advice(self, job: Job[MPI], ended: Exit) -> str:
-        return advice.on(job, ended)
+        return launcher_advice.on(job, job.own.slots_per_worker, ended)
 
     def selector(self, job: Job[MPI]) -> Mapping[str, str]:
         return names.role(job, "worker")
@@ -116,9 +124,7 @@ def _is_elastic(job: Job[MPI], launch: Launch | None) -> bool:
 def _rigid(launch: Launch | None) -> str:
     if launch is None:
         return "the launcher is not known to be elastic (spec.elasticPolicy declares that it is)"
-    if launch.program in (HOROVODRUN, TIDERUN):
-        return f"{launch.program} is not elastic without --min-np or --host-discovery-script"
-    return f"{launch.program} is not elastic"
+    return launcher_programs.rigid(launch)
 
 
 MPI_KIND: Final = MPIKind()

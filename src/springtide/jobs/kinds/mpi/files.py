@@ -12,7 +12,7 @@ from springtide.api.kinds.mpijob import Implementation
 from springtide.jobs.kind import Hosts
 from springtide.jobs.kinds.mpi import names
 from springtide.jobs.observed import Settings
-from springtide.jobs.parts import host_files
+from springtide.jobs.parts import host_files, launcher_names
 from springtide.jobs.parts.host_files import DISCOVER, GIVEN, HOSTFILE, KUBEXEC
 
 
@@ -30,5 +30,5 @@ def files(job: Job[MPI], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
 
 
 def _hosts(job: Job[MPI], pods: tuple[str, ...], settings: Settings) -> list[str]:
-    first = (names.launcher(job),) if job.own.launcher_is_host else ()
+    first = (launcher_names.launcher(job),) if job.own.launcher_is_host else ()
     return [names.host(job, pod, settings.cluster_domain) for pod in (*first, *pods)]

@@ -8,30 +8,6 @@ from typing import Any
 from springtide.api.defaults.mpijob import MPI
 from springtide.api.job import Job
 from springtide.api.kinds.attach_mode import AttachMode
-from springtide.api.kinds.replicas import LAUNCHER
-from springtide.jobs.parts import access
-
-
-def launcher(job: Job[Any]) -> str:
-    return launcher_of(job.metadata.name)
-
-
-def launcher_of(job: str) -> str:
-    """The launcher's name in a job of this name."""
-    return f"{job}-launcher"
-
-
-def account(job: Job[Any]) -> str:
-    """The launcher's ServiceAccount."""
-    return access.account(job.roles[LAUNCHER].template, otherwise=launcher(job))
-
-
-def worker(job: Job[Any], index: int) -> str:
-    return f"{job.metadata.name}-worker-{index}"
-
-
-def config(job: Job[Any]) -> str:
-    return f"{job.metadata.name}-config"
 
 
 def secret(job: Job[Any]) -> str:
@@ -43,10 +19,6 @@ def host(job: Job[MPI], pod: str, domain: str) -> str:
     if job.own.mode.attach is AttachMode.KUBEXEC:
         return pod
     return f"{pod}.{job.metadata.name}.{job.metadata.namespace}.svc" + (f".{domain}" if domain else "")
-
-
-def app(job: Job[Any]) -> dict[str, str]:
-    return {"app": job.metadata.name}
 
 
 def group(job: Job[MPI]) -> dict[str, str]:

@@ -10,18 +10,13 @@ from springtide.api.defaults.mpijob import MPI
 from springtide.api.job import Job
 from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.mpi_modes import LauncherForm
-from springtide.api.kinds.mpi_parts import (
-    CONFIG_VOLUME,
-    KUBECTL_CONTAINER,
-    KUBECTL_VOLUME,
-    SSH_VOLUME,
-    WAITING_CONTAINER,
-)
+from springtide.api.kinds.mpi_parts import CONFIG_VOLUME, KUBECTL_VOLUME, SSH_VOLUME
+from springtide.api.kinds.pod_parts import KUBECTL_CONTAINER, WAITING_CONTAINER
 from springtide.api.kinds.replicas import LAUNCHER, WORKER, RestartPolicy
 from springtide.jobs.kinds.mpi import names, variables
 from springtide.jobs.objects import named, place
 from springtide.jobs.observed import Settings
-from springtide.jobs.parts import host_files, placing, ssh
+from springtide.jobs.parts import host_files, launcher_names, launcher_pods, placing, ssh
 from springtide.jobs.parts import pod_templates as templates
 
 Raw = dict[str, Any]
@@ -30,11 +25,10 @@ _NOT_ITS_FAULT: Final = {
     "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
 }
 """A launcher that ended by a shutdown, a drain or a preemption is replaced without counting against `backoffLimit`."""
-_WAIT: Final = 'until /etc/mpi/hosts_given.sh "$POD_UID"; do sleep 1; done'
 
 
 def worker(job: Job[MPI], index: int, settings: Settings) -> Mapping[str, Any]:
-    over_ssh, name = job.own.mode.attach is AttachMode.SSH, names.worker(job, index)
+    over_ssh, name = job.own.mode.attach is AttachMode.SSH, launcher_names.worker(job, index)
     spec = templates.spec_of(job.roles[WORKER])
     first = spec["containers"][0]
     if not first.get("command") and not first.get("args"):
@@ -44,14 +38,14 @@ def worker(job: Job[MPI], index: int, settings: Settings) -> Mapping[str, Any]:
         templates.add(spec, "env", templates.variables({"K_MPI_JOB_ROLE": "worker"}))
         _search(job, spec, settings)
     else:
-        templates.mount(spec, _config_volume(job, (host_files.KUBEXEC,)), "/etc/mpi")
+        templates.mount(spec, _config_volume(job, (host_files.KUBEXEC,)), launcher_pods.FILES)
     spec["restartPolicy"] = templates.restart_policy(job.roles[WORKER].restart_policy)
     labels = {**names.role(job, "worker"), **names.indexed(job, index), **place(job, WORKER, index)}
     return templates.pod(job, job.roles[WORKER], name, labels, spec, settings)
 
 
 def launcher(job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
-    name, spec = names.launcher(job), templates.spec_of(job.roles[LAUNCHER])
+    name, spec = launcher_names.launcher(job), templates.spec_of(job.roles[LAUNCHER])
     over_ssh = job.own.mode.attach is AttachMode.SSH
     given = templates.given(spec)
     unset = {key: value for key, value in variables.if_unset(job).items() if key not in given}
@@ -59,13 +53,14 @@ def launcher(job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
     templates.add(spec, "env", templates.variables(role | unset | variables.of_launcher(job)))
     held = (host_files.HOSTFILE, host_files.DISCOVER, host_files.GIVEN) + (() if over_ssh else (host_files.KUBEXEC,))
     alike = templates.alike(spec)
-    templates.mount(spec, _config_volume(job, held), "/etc/mpi")
+    templates.mount(spec, _config_volume(job, held), launcher_pods.FILES)
     if over_ssh:
         _on_network(job, spec, name)
     else:
-        spec["serviceAccountName"] = names.account(job)
-        _deliver_kubectl(spec, settings)
-    spec["initContainers"] = [*(spec.get("initContainers") or ()), _waiting(alike)]
+        spec["serviceAccountName"] = launcher_names.account(job)
+        launcher_pods.deliver_kubectl(spec, KUBECTL_CONTAINER, KUBECTL_VOLUME, settings)
+    waiting = launcher_pods.waiting(WAITING_CONTAINER, CONFIG_VOLUME, alike)
+    spec["initContainers"] = [*(spec.get("initContainers") or ()), waiting]
     spec["affinity"] = placing.preferring_nodes_that_stay(spec.get("affinity"))
     spec["restartPolicy"] = RestartPolicy.NEVER.value  # a restarted launcher would run beside its old ranks
     first = {"training.kubeflow.org/replica-index": "0"} if over_ssh and job.own.launcher_is_host else {}
@@ -86,43 +81,12 @@ def _batch_job(job: Job[MPI], pod: Mapping[str, Any]) -> Raw:
     spec: Raw = {name: value for name, value in limits.items() if value is not None}
     spec |= {"podReplacementPolicy": "Failed", "podFailurePolicy": _NOT_ITS_FAULT, "suspend": run.suspend}
     spec |= {"template": {"metadata": template, "spec": pod["spec"]}}
-    metadata = named(job, names.launcher(job), labels=names.app(job))
+    metadata = named(job, launcher_names.launcher(job), labels=launcher_names.app(job))
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
 
 def _config_volume(job: Job[MPI], keys: Sequence[str]) -> Raw:
-    items = [{"key": key, "path": key, "mode": 0o444 if key == host_files.HOSTFILE else 0o555} for key in keys]
-    return {"name": CONFIG_VOLUME, "configMap": {"name": names.config(job), "items": items}}
-
-
-def _waiting(alike: Raw) -> Raw:
-    """The init container that waits until the launcher gets its hosts. It uses the launcher's image, which has a shell:
-    mpirun is usually started by scripts."""
-    uid = {"name": "POD_UID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}
-    return {
-        "name": WAITING_CONTAINER,
-        **alike,
-        "command": ["/bin/sh", "-c", _WAIT],
-        "env": [uid],
-        "volumeMounts": [{"name": CONFIG_VOLUME, "mountPath": "/etc/mpi"}],
-    }
-
-
-def _deliver_kubectl(spec: Raw, settings: Settings) -> None:
-    """If a kubectl image is configured, an init container copies kubectl to the path where kubexec.sh looks for it."""
-    if not settings.kubectl_image:
-        return
-    templates.mount(spec, {"name": KUBECTL_VOLUME, "emptyDir": {}}, "/opt/kube")
-    amounts = {"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"}
-    delivery = {
-        "name": KUBECTL_CONTAINER,
-        "image": settings.kubectl_image,
-        "imagePullPolicy": "IfNotPresent",
-        "env": templates.variables({"TARGET_DIR": "/opt/kube"}),
-        "resources": {"requests": amounts, "limits": amounts},
-        "volumeMounts": [{"name": KUBECTL_VOLUME, "mountPath": "/opt/kube"}],
-    }
-    spec["initContainers"] = [*(spec.get("initContainers") or ()), delivery]
+    return launcher_pods.config_volume(CONFIG_VOLUME, launcher_names.config(job), keys)
 
 
 def _on_network(job: Job[MPI], spec: Raw, name: str) -> None:

@@ -6,19 +6,16 @@ Open MPI 5 silently ignores the names of Open MPI 4 and runs on the launcher alo
 
 from __future__ import annotations
 
-from springtide.api.command_lines import HOROVODRUN, launch_of
+from springtide.api.command_lines import launch_of
 from springtide.api.defaults.mpijob import MPI
 from springtide.api.job import Job
 from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.mpijob import Implementation
 from springtide.api.kinds.replicas import LAUNCHER
+from springtide.jobs.parts import launcher_programs
 
 HOSTFILE = "/etc/mpi/hostfile"
-KUBEXEC = "/etc/mpi/kubexec.sh"
 _SSH_ARGS = "-o ConnectionAttempts=10"
-_PATIENCE = {"HOROVOD_START_TIMEOUT": "300", "HOROVOD_GLOO_TIMEOUT_SECONDS": "300"}
-"""Horovod gives a host 30 s to start its first program, and ranks that wait for new ranks exit after 30 s. On a busy
-node, or one that has not loaded the framework from disk before, that is too short."""
 
 
 def of_launcher(job: Job[MPI]) -> dict[str, str]:
@@ -30,24 +27,16 @@ def of_launcher(job: Job[MPI]) -> dict[str, str]:
 
 def if_unset(job: Job[MPI]) -> dict[str, str]:
     """Variables that the user's override."""
-    launch = launch_of(job.roles[LAUNCHER].template)
-    patience = _PATIENCE if launch is not None and launch.program == HOROVODRUN else {}
+    patience = launcher_programs.patience(launch_of(job.roles[LAUNCHER].template))
     if job.own.mode.attach is AttachMode.SSH:
         return patience
-    return patience | {
-        "I_MPI_HYDRA_BOOTSTRAP": "rsh",
-        "I_MPI_HYDRA_BOOTSTRAP_EXEC": KUBEXEC,
-        "HYDRA_LAUNCHER": "rsh",
-        "HYDRA_LAUNCHER_EXEC": KUBEXEC,
-    }
+    return patience | launcher_programs.AGENT_OF_OTHERS
 
 
 def _over_exec() -> dict[str, str]:
-    """Horovod checks that the agent is exactly this path."""
     return {
-        "OMPI_MCA_plm_rsh_agent": KUBEXEC,
+        **launcher_programs.AGENT,
         "OMPI_MCA_orte_default_hostfile": HOSTFILE,
-        "PRTE_MCA_plm_ssh_agent": KUBEXEC,
         "PRTE_MCA_prte_default_hostfile": HOSTFILE,
     }
 

@@ -11,7 +11,8 @@ from tests.unit.api.builders import a_template, an_mpijob
 
 from springtide.api.defaults.mpijob import defaulted
 from springtide.api.kinds.attach_mode import AttachMode
-from springtide.api.kinds.mpi_parts import PARTS, Parts
+from springtide.api.kinds.mpi_parts import PARTS
+from springtide.api.kinds.pod_parts import Parts
 from springtide.jobs.actions import Secrets
 from springtide.jobs.kind import NOBODY, Hosts, Wanted
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND

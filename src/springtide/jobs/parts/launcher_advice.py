@@ -7,10 +7,9 @@ argument as the program, or rejects the option under a name that the user did no
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from springtide.api.command_lines import launch_of, single_dashed
-from springtide.api.defaults.mpijob import MPI
 from springtide.api.job import Job
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
 from springtide.jobs.observed import Exit
@@ -29,10 +28,10 @@ _TOO_FEW: Final = (
 """Messages of Open MPI, horovodrun and tiderun."""
 
 
-def on(job: Job[MPI], ended: Exit) -> str:
+def on(job: Job[Any], slots_per_worker: int, ended: Exit) -> str:
     """The advice; empty if the cause is unknown."""
     if any(refusal in ended.message for refusal in _TOO_FEW):
-        return _too_few_slots(job)
+        return _too_few_slots(job, slots_per_worker)
     refused = any(refusal in ended.message for refusal in _REFUSALS)
     options = single_dashed(job.roles[LAUNCHER].template) if refused else ()
     if not options:
@@ -43,11 +42,11 @@ def on(job: Job[MPI], ended: Exit) -> str:
     )
 
 
-def _too_few_slots(job: Job[MPI]) -> str:
+def _too_few_slots(job: Job[Any], slots_per_worker: int) -> str:
     launch, role = launch_of(job.roles[LAUNCHER].template), job.roles.get(WORKER)
     program, workers = launch.program if launch else "The launcher", role.replicas if role else 0
     return (
         f"{program} was asked for more processes than its hosts have slots: {workers} workers, with "
-        f"{job.own.slots_per_worker} each, are asked for; ask for more workers, raise spec.slotsPerWorker, or lower "
+        f"{slots_per_worker} each, are asked for; ask for more workers, raise spec.slotsPerWorker, or lower "
         "the number of processes in the launcher's command"
     )

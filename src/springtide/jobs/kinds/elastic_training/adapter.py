@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The adapter of TrainingJob."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from springtide.api import bounds
+from springtide.api.bounds import Bounds, Slots, StartSize
+from springtide.api.command_lines import Launch, launch_of
+from springtide.api.defaults.trainingjob import ET, bounds_of
+from springtide.api.job import Job
+from springtide.api.kinds.replicas import LAUNCHER, WORKER
+from springtide.api.kinds.status import JobStatus
+from springtide.api.kinds.trainingjob import JOB_STATUS_ANNOTATION, MAX_WAIT_TIME_ANNOTATION, RESOURCE, TIMED_OUT
+from springtide.jobs.kind import Hosts, Kind, MaxWait, Shape, Sizes, Wanted
+from springtide.jobs.kinds.elastic_training import files, names, phases, pods
+from springtide.jobs.launchers.pod import POD
+from springtide.jobs.observed import Exit, Settings
+from springtide.jobs.parts import access, launcher_advice, launcher_names, launcher_programs, services, ssh
+from springtide.jobs.policies import worker_restart_policy
+from springtide.jobs.snapshot import Snapshot
+
+_SIZE: Final = (*RESOURCE.scale.roles, RESOURCE.scale.role, "replicas") if RESOURCE.scale else ()
+_PORTS: Final = ({"name": "ssh-port", "port": 22}, {"name": "kubeai-service-port", "port": 9009})
+
+
+_REASONS: Final = {
+    "WorkerReplaced": "TrainingJobWorkerFailed",
+    worker_restart_policy.NOT_REPLACED: "TrainingJobWorkerFailed",
+    worker_restart_policy.CREATED: "TrainingJobWorkerCreated",
+}
+"""Events by et-operator's names."""
+
+
+class _Launching:
+    def manifest(self, job: Job[ET], settings: Settings) -> Mapping[str, Any]:
+        return pods.launcher(job, settings)
+
+
+class _Wiring:
+    def files(self, job: Job[ET], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
+        return files.files(job, hosts)
+
+    def rights(self, job: Job[ET], hosts: Hosts) -> tuple[Wanted, ...]:
+        """Over SSH a launcher runs no commands through the API server, but reports its progress."""
+        reached = replace(hosts, reachable=()) if pods.over_ssh(job) else hosts
+        named = launcher_names.launcher(job), launcher_names.account(job), launcher_names.app(job)
+        return access.wanted(job, reached, *named)
+
+    def services(self, job: Job[ET], hosts: Hosts) -> tuple[Wanted, ...]:
+        """A name for each worker. It resolves before the worker is ready, because a worker that is briefly not ready
+        must not lose its name."""
+        wanted = ((each.name, names.worker(job, each.index)) for each in hosts.members)
+        return tuple(services.headless(job, name, labels, labels, _PORTS) for name, labels in wanted)
+
+    def secrets(self, job: Job[ET]) -> tuple[Wanted, ...]:
+        if not pods.over_ssh(job) or job.own.ssh_secret is not None:
+            return ()
+        return (ssh.secret_of_files(job, names.secret(job), launcher_names.app(job)),)
+
+
+class _Sizes:
+    def sizes(self, job: Job[ET]) -> Sizes:
+        found, limits = _launch(job), bounds_of(job)
+        elastic = _is_elastic(found)
+        return Sizes(
+            bounds=limits,
+            start_size=_start_size(job, limits, found) if job.own.start_size_min and elastic else None,
+            elastic=elastic,
+            rigid="" if elastic or found is None else launcher_programs.rigid(found),
+            settles=elastic and launcher_programs.settles(found),
+        )
+
+
+class ElasticTrainingKind(Kind):
+    launching = _Launching()
+    hosts = services = secrets = _Wiring()
+    resizable = _Sizes()
+    quiet_conditions = frozenset(phases.STEPS)
+
+    def shape(self, job: Job[ET]) -> Shape:
+        found = _launch(job)
+        return Shape(
+            workers=WORKER,
+            launcher=LAUNCHER,
+            form=POD,
+            launcher_name=launcher_names.launcher(job),
+            config_name=launcher_names.config(job),
+            saves=_is_elastic(found) and launcher_programs.saves(found),
+            waits_for_workers=True,
+            starts_early=job.own.start_size_min,
+            worker_restarts=job.own.worker_restart,
+            launcher_restarts=job.own.launcher_restart,
+            evictions_count=True,
+            max_wait=_max_wait(job),
+            keeps_launcher=True,
+            size_field=_SIZE,
+            slots_per_worker=job.own.slots_per_worker,
+        )
+
+    def pod_name(self, job: Job[ET], role: str, index: int) -> str:
+        return launcher_names.worker(job, index)
+
+    def pod(self, job: Job[ET], role: str, index: int, settings: Settings) -> Mapping[str, Any]:
+        return pods.worker(job, index, settings)
+
+    def launcher_role(self) -> str:
+        return LAUNCHER
+
+    def launcher_name(self, job: str) -> str:
+        return launcher_names.launcher_of(job)
+
+    def scaler_label(self) -> str:
+        return names.SCALED_BY
+
+    def event_reason(self, reason: str) -> str:
+        return _REASONS.get(reason, reason)
+
+    def status(self, snapshot: Snapshot, status: JobStatus) -> JobStatus:
+        return phases.filled(snapshot, status)
+
+    def advice(self, job: Job[ET], ended: Exit) -> str:
+        return launcher_advice.on(job, job.own.slots_per_worker, ended)
+
+    def selector(self, job: Job[ET]) -> Mapping[str, str]:
+        return names.role(job, "worker")
+
+
+def _max_wait(job: Job[ET]) -> MaxWait | None:
+    limit = job.own.max_wait
+    return MaxWait(limit, MAX_WAIT_TIME_ANNOTATION, {JOB_STATUS_ANNOTATION: TIMED_OUT}) if limit is not None else None
+
+
+def _launch(job: Job[ET]) -> Launch | None:
+    return launch_of(job.roles[LAUNCHER].template)
+
+
+def _is_elastic(launch: Launch | None) -> bool:
+    """An unknown program is: the kind is for elastic training, and the program may follow the host list by itself."""
+    return launch is None or launch.elastic
+
+
+def _start_size(job: Job[ET], limits: Bounds, launch: Launch | None) -> StartSize:
+    """The minimum, unless the launcher's program needs more."""
+    least = StartSize(limits.min, f"{limits.source}.minReplicas is {limits.min}", "lower minReplicas")
+    needed = bounds.start_size(launch, Slots(max(job.own.slots_per_worker, 1)))
+    return max(least, needed, key=lambda each: each.workers) if needed is not None else least
+
+
+ELASTIC_TRAINING_KIND: Final = ElasticTrainingKind()
