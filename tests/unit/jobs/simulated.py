@@ -19,8 +19,8 @@ from springtide.api.defaults.mpijob import defaulted
 from springtide.api.job import Job
 from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
-from springtide.api.kinds.status import JobStatus
 from springtide.api.kinds.scalers import ScalerStatus
+from springtide.api.kinds.status import JobStatus
 from springtide.jobs.actions import (
     Action,
     BindScaler,
@@ -164,20 +164,14 @@ class Cluster:
             case Delete():
                 self._delete(action)
             case StatusPatch():
-                new = msgspec.json.decode(msgspec.json.encode(action.status), type=JobStatus)
+                new = msgspec.json.decode(msgspec.json.encode(action.status), type=type(self.status))
                 _is_legal(self.status, new)
                 self.status = new
                 self.version += 1
-            case ScalerStatusPatch():
-                self._patch_scaler(action)
-            case ScalerEvent():
-                self.scaler_events.append(action)
-            case BindScaler(scaler):
-                self._change_scaler(scaler.uid, bound=True)
-            case RunScript():
-                self._run(action)
             case Event():
                 self.events.append(action)
+            case _:
+                self._do_to_scaler(action)
         if isinstance(action, Create | Patch):
             self._names_are_of_pods_that_were_seen(_key(action).kind)
         self._guard()
@@ -233,7 +227,7 @@ class Cluster:
             self.objects[action.key]["metadata"]["resourceVersion"] = str(next(self.serial))
 
     def _patch_job(self, action: Patch) -> None:
-        if action.resource_version != str(self.version) or action.uid != self.raw["metadata"]["uid"]:
+        if action.resource_version not in (None, str(self.version)) or action.uid != self.raw["metadata"]["uid"]:
             raise Conflict
         self.raw = _merged(self.raw, action.body)
         self.version += 1
@@ -273,6 +267,17 @@ class Cluster:
     def cancel(self, uid: str) -> None:
         """Deletes a scaler, and whatever its script is about."""
         self.scalers.pop(uid, None)
+
+    def _do_to_scaler(self, action: Action) -> None:
+        match action:
+            case ScalerStatusPatch():
+                self._patch_scaler(action)
+            case ScalerEvent():
+                self.scaler_events.append(action)
+            case BindScaler(scaler):
+                self._change_scaler(scaler.uid, bound=True)
+            case RunScript():
+                self._run(action)
 
     def _patch_scaler(self, action: ScalerStatusPatch) -> None:
         there = self.scalers.get(action.scaler.uid)

@@ -53,7 +53,8 @@ def _said(snapshot: Snapshot, node: str, indices: list[int]) -> Decision:
 
 def leavers(snapshot: Snapshot) -> tuple[int, ...]:
     """Members to be replaced."""
-    return tuple(index for index in snapshot.ledger.members if index < _first_kept(snapshot, index))
+    members = (index for index in snapshot.ledger.members if index not in snapshot.ledger.dead)
+    return tuple(index for index in members if index < _first_kept(snapshot, index))
 
 
 def _first_kept(snapshot: Snapshot, index: int) -> int:
