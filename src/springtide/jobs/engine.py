@@ -20,6 +20,7 @@ from typing import Any
 
 from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.status import JobStatus
+from springtide.api.names import LABEL_LENGTH
 from springtide.jobs import host_list, objects, snapshot
 from springtide.jobs.actions import (
     Action,
@@ -303,7 +304,7 @@ def _caveat(seen: Snapshot) -> str:
 
 def _suspended(seen: Snapshot) -> Plan:
     """Deletes all pods. Once the last one is gone the job is reset: the next run starts with fresh names."""
-    # The size of that scaler may not be in the spec yet.
+    # The size of the last scaler may not be in the spec yet.
     reset = Ledger(has_run=seen.ledger.has_run, scaled=seen.ledger.scaled)
     then = seen.with_ledger(reset if suspend.is_quiet(seen) else launching.fresh_run(seen.ledger))
     hosts = host_list.hosts(then, seen.observed.pods)
@@ -401,9 +402,10 @@ def _worker_pod(then: Snapshot, index: int, *, newcomer: bool) -> Mapping[str, A
     pod = then.kind.pod(then.job, then.shape.workers, index, then.observed.settings)
     if then.scaler is None or not newcomer:
         return pod
-    metadata = pod["metadata"]
-    labels = {**metadata["labels"], **then.kind.newcomer_labels(then.scaler.name)}
-    return {**pod, "metadata": {**metadata, "labels": labels}}
+    metadata, label = pod["metadata"], then.kind.scaler_label()
+    if not label or len(then.scaler.name) > LABEL_LENGTH:
+        return pod
+    return {**pod, "metadata": {**metadata, "labels": {**metadata["labels"], label: then.scaler.name}}}
 
 
 def _wanted_group(then: Snapshot) -> Wanted | None:

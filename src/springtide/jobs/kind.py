@@ -78,6 +78,11 @@ class Shape:
     """The launcher's program writes a checkpoint on SIGTERM, if it keeps any."""
     waits_for_workers: bool = False
     """The launcher is created only when all workers are ready."""
+    size_field: tuple[str, ...] = ()
+    """The path of the number of workers in the job as users write it, as in ("spec", "replicas"): a scaler that has
+    succeeded leaves its target there. Empty in a kind without scalers."""
+    slots_per_worker: int = 1
+    """The ranks per worker, which scripts of scalers read."""
     starts_early: bool = False
     """Such a launcher is also created with as many workers as it can start with (`Sizes.start_size`), if no more get
     ready for a while."""
@@ -90,11 +95,6 @@ class Shape:
     max_wait: MaxWait | None = None
     keeps_launcher: bool = False
     """Clean-up policies All and Running delete all workers, also those that have ended, and not the launcher."""
-    size_field: tuple[str, ...] = ()
-    """The path of the number of workers in the job as users write it, as in ("spec", "replicas"): a scaler that has
-    succeeded leaves its target there. Empty in a kind without scalers."""
-    slots_per_worker: int = 1
-    """The ranks per worker, which scripts of scalers read."""
 
     @property
     def keeps_names(self) -> bool:
@@ -243,11 +243,6 @@ class Kind(ABC):
         """The label of workers that a scaler has added, whose value is the scaler's name; empty in a kind without
         scalers."""
         return ""
-
-    def newcomer_labels(self, scaler: str) -> Mapping[str, str]:
-        """Labels of the pods that the ScaleOut of this name adds, besides those of other workers."""
-        label = self.scaler_label()
-        return {label: scaler} if label else {}
 
     def warnings(self, job: Job[Any]) -> tuple[Event, ...]:
         """Warnings for the user, recorded when the first pods are created."""

@@ -71,9 +71,9 @@ def fresh_run(ledger: Ledger) -> Ledger:
         relocated="",
         failures={},
         owed=(),
-        dead=(),
         joining=(),
         joining_for="",
+        dead=(),
     )
 
 

@@ -115,8 +115,8 @@ def left(ledger: Ledger, gone: Collection[int]) -> Ledger:
         members=others(ledger.members),
         listed=others(ledger.listed),
         used=others(ledger.used),
-        dead=others(ledger.dead),
         joining=others(ledger.joining),
+        dead=others(ledger.dead),
         failures={index: count for index, count in ledger.failures.items() if index not in gone},
     )
 
