@@ -12,7 +12,6 @@ sees this one's changes.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,6 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
 from springtide.api.kinds.conditions import condition
@@ -32,7 +30,7 @@ from springtide.controllers.job_keys import JobKey
 from springtide.controllers.metrics import Metrics
 from springtide.controllers.scalers.acting import ScalerExecutor
 from springtide.controllers.status_patches import status_patch
-from springtide.controllers.views import JobView, Metadata
+from springtide.controllers.views import JobView
 from springtide.jobs import host_list
 from springtide.jobs.actions import (
     Action,
@@ -97,10 +95,6 @@ class Subject:
         return cls(raw["kind"], Key.of(raw), metadata["uid"], reference, metadata["resourceVersion"])
 
 
-class _Versioned(msgspec.Struct):
-    metadata: Metadata
-
-
 class Executor:
     """Executes plans for jobs of one kind: all writes to the cluster."""
 
@@ -130,8 +124,6 @@ class Executor:
                 refused += await self._create_pods(subject, old, batch)
             elif len(batch) > 1:
                 await self._write_together(subject, old, batch)
-            elif isinstance(batch[0], Patch) and self._is_job(subject, batch[0].key):
-                subject = await self._patch_job(subject, batch[0])
             else:
                 await self._do(subject, old, batch[0], refused)
         wait = next((each.delay.total_seconds() for each in actions if isinstance(each, RequeueAfter)), None)
@@ -254,17 +246,6 @@ class Executor:
             return
         raise refusals.Taken(host_list.EXISTS, host_list.exists(kind, name, subject.kind), TAKEN_RETRY)
 
-    def _is_job(self, subject: Subject, name: Name) -> bool:
-        return (name.kind, name.name) == (subject.kind, subject.key.name)
-
-    async def _patch_job(self, subject: Subject, patch: Patch) -> Subject:
-        """The job as it is now: its status is written afterwards. A job that had changed meanwhile is not patched."""
-        known = {"resourceVersion": subject.version, "uid": subject.uid}
-        body = {**patch.body, "metadata": {**(patch.body.get("metadata") or {}), **known}}
-        answer = await self._send_patch(self._jobs, subject.key, body)
-        version = msgspec.json.decode(answer, type=_Versioned).metadata.resource_version
-        return dataclasses.replace(subject, version=version)
-
     def _is_known(self, subject: Subject, create: Create) -> bool:
         """An object of others has no label of the job, so caches do not hold it and every plan would create it."""
         return bool(create.shared) and self._shared.get((subject.uid, key_of(create.manifest)), 0.0) > time.monotonic()
@@ -279,17 +260,14 @@ class Executor:
         known = {"resourceVersion": patch.resource_version, "uid": patch.uid}
         if meant := {name: value for name, value in known.items() if value is not None}:
             body["metadata"] = {**(body.get("metadata") or {}), **meant}
-        informer = self._jobs if patch.key.kind == subject.kind else self._named(patch.key)
-        await self._send_patch(informer, _key(subject, patch.key), body)
+        await self._send_patch(self._named(subject, patch.key), _key(subject, patch.key), body)
 
-    async def _send_patch(self, informer: Informer[Any], key: Key, body: Obj) -> bytes:
+    async def _send_patch(self, informer: Informer[Any], key: Key, body: Obj) -> None:
         wanted = request.patch(informer.resource, key, body, PatchKind.MERGE, "", NO_QUERY)
-        answer = (await self._client.raw(wanted)).body
-        informer.absorb(answer)
-        return answer
+        informer.absorb((await self._client.raw(wanted)).body)
 
     async def _delete(self, subject: Subject, delete: Delete) -> None:
-        informer = self._jobs if delete.key.kind == subject.kind else self._named(delete.key)
+        informer = self._named(subject, delete.key)
         options = DeleteOptions(propagation="Background", grace=delete.grace, uid=delete.uid)
         try:
             answer = await self._client.raw(request.delete(informer.resource, _key(subject, delete.key), options))
@@ -311,7 +289,9 @@ class Executor:
         wanted = request.patch(self._jobs.resource, subject.key, body, PatchKind.MERGE, "status", NO_QUERY)
         self._jobs.absorb((await self._client.raw(wanted)).body)
 
-    def _named(self, name: Name) -> Informer[Any]:
+    def _named(self, subject: Subject, name: Name) -> Informer[Any]:
+        if name.kind == subject.kind:
+            return self._jobs
         return self._informer(name.api_version, name.kind)
 
     def _informer(self, api_version: str, kind: str) -> Informer[Any]:

@@ -81,13 +81,14 @@ class Reconciler:
             self._executor.forget(job_key)
             return None
         raw = self._raw(view)
-        if managed_elsewhere(raw) or raw["metadata"].get("deletionTimestamp"):
+        goes = bool(raw["metadata"].get("deletionTimestamp"))
+        if managed_elsewhere(raw) or (goes and not self._caches.scalers.selecting(JobKey(self._served.kind, *key))):
             return None
         wrong = self._served.errors(raw)
         if wrong:
-            return await self._refuse(raw, wrong)
+            return None if goes else await self._refuse(raw, wrong)
         job = self._served.read(raw)
-        if remains := observing.predecessors(job, self._caches):
+        if not goes and (remains := observing.predecessors(job, self._caches)):
             return await self._wait(raw, job, remains)
         return await self._act(raw, job.status, await self._planned(job))
 

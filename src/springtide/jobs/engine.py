@@ -20,6 +20,7 @@ from typing import Any
 
 from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.status import JobStatus
+from springtide.api.names import LABEL_LENGTH
 from springtide.jobs import host_list, objects, snapshot
 from springtide.jobs.actions import (
     Action,
@@ -303,8 +304,8 @@ def _caveat(seen: Snapshot) -> str:
 
 def _suspended(seen: Snapshot) -> Plan:
     """Deletes all pods. Once the last one is gone the job is reset: the next run starts with fresh names."""
-    kept = seen.ledger  # the size of the scaler that succeeded last may not be in the spec yet
-    reset = Ledger(has_run=kept.has_run, scaled=kept.scaled)
+    # The size of the last scaler may not be in the spec yet.
+    reset = Ledger(has_run=seen.ledger.has_run, scaled=seen.ledger.scaled)
     then = seen.with_ledger(reset if suspend.is_quiet(seen) else launching.fresh_run(seen.ledger))
     hosts = host_list.hosts(then, seen.observed.pods)
     actions = [*_hosts_written(seen, then, hosts, ()), *suspend.stopped(then), *_ungrouped(then)]
@@ -401,9 +402,10 @@ def _worker_pod(then: Snapshot, index: int, *, newcomer: bool) -> Mapping[str, A
     pod = then.kind.pod(then.job, then.shape.workers, index, then.observed.settings)
     if then.scaler is None or not newcomer:
         return pod
-    metadata = pod["metadata"]
-    labels = {**metadata["labels"], **then.kind.newcomer_labels(then.scaler.name)}
-    return {**pod, "metadata": {**metadata, "labels": labels}}
+    metadata, label = pod["metadata"], then.kind.scaler_label()
+    if not label or len(then.scaler.name) > LABEL_LENGTH:
+        return pod
+    return {**pod, "metadata": {**metadata, "labels": {**metadata["labels"], label: then.scaler.name}}}
 
 
 def _wanted_group(then: Snapshot) -> Wanted | None:
@@ -441,11 +443,7 @@ def _told(
         return Plan((*part, *_events(then, why), RequeueAfter(_NEXT)), old, why)
     throttle = training_progress.too_soon(then, new)
     if new != old and throttle <= timedelta(0):
-        told += (
-            StatusPatch(new),
-            *status.events(old, new, then.kind.quiet_conditions),
-            *rank_changes.events(then, new),
-        )
+        told += (StatusPatch(new), *status.events(old, new, then.kind.is_quiet), *rank_changes.events(then, new))
     elif (size := advancing.size_written(then)) is not None:
         told.append(size)  # with the version of the job that was observed, so only where its status is not written
     soonest = min((wait for wait in (*waits, throttle) if wait > timedelta(0)), default=NEVER)

@@ -215,8 +215,6 @@ class Kind(ABC):
     secrets: HasSecrets | None = None
     objects: HasObjects | None = None
     resizable: CanBeResized | None = None
-    quiet_conditions: frozenset[str] = frozenset()
-    """Types of conditions that are set without an event."""
 
     @abstractmethod
     def shape(self, job: Job[Any]) -> Shape: ...
@@ -241,10 +239,6 @@ class Kind(ABC):
         thousands of jobs at once, without reading their specs."""
         return ""
 
-    def newcomer_labels(self, scaler: str) -> Mapping[str, str]:
-        """Labels of the pods that the ScaleOut of this name adds, besides those of other workers."""
-        return {}
-
     def scaler_label(self) -> str:
         """The label of workers that a scaler has added, whose value is the scaler's name; empty in a kind without
         scalers."""
@@ -258,6 +252,10 @@ class Kind(ABC):
         """Why replicas of this job cannot be started: a variable is longer than Linux passes to a program. Empty if
         none is."""
         return ""
+
+    def is_quiet(self, condition: str) -> bool:
+        """Whether conditions of this type are set without an event."""
+        return False
 
     def event_reason(self, reason: str) -> str:
         """The name that clients of the kind's former operator know an event by; `reason` is ours."""

@@ -12,6 +12,7 @@ import msgspec
 from tests.unit.controllers.cached import NAME, NAMESPACE, UID
 from tests.unit.kube.fake_api import answer
 
+from springtide.api.kinds.scalers import SCALE_IN, SCALE_OUT
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers.acting import Executor, Subject
 from springtide.controllers.background import Background
@@ -85,7 +86,7 @@ class Recorder(EventRecorder):
         self.said: list[tuple[str, str, str]] = []
 
     def record(self, about: Any, kind: str, reason: str, message: str) -> None:
-        assert about["uid"] == UID
+        assert about["uid"] in (UID, "u-grow")
         self.said.append((kind, reason, message))
 
 
@@ -104,9 +105,10 @@ class Scene:
 def a_scene() -> Scene:
     server = Server()
     client = Client(server)
-    caches, recorder = Caches(Informers(client), "", ""), Recorder(client)
+    scalers = {"TrainingJob": (SCALE_OUT, SCALE_IN)}
+    caches, recorder = Caches(Informers(client), "", "", scalers=scalers), Recorder(client)
     jobs = caches.jobs(MPIJOBS)
-    for informer in (*caches.made, jobs):
+    for informer in (*caches.made, *caches.scalers.informers.values(), jobs):
         informer._version = "1"  # as if they were filled
     scripts = Scripts(client, caches.pods, caches.scalers.runs, lambda _: None)
     background = Background(Inquirer(client, caches, lambda _: None), scripts)

@@ -171,21 +171,10 @@ class Cluster:
             case Event():
                 self.events.append(action)
             case _:
-                self._do_for_scaler(action)
+                self._do_to_scaler(action)
         if isinstance(action, Create | Patch):
             self._names_are_of_pods_that_were_seen(_key(action).kind)
         self._guard()
-
-    def _do_for_scaler(self, action: Action) -> None:
-        match action:
-            case ScalerStatusPatch():
-                self._patch_scaler(action)
-            case ScalerEvent():
-                self.scaler_events.append(action)
-            case BindScaler(scaler):
-                self._change_scaler(scaler.uid, bound=True)
-            case RunScript():
-                self._run(action)
 
     def _names_are_of_pods_that_were_seen(self, kind: str) -> None:
         """In what is written just now; whoever writes may have looked long ago."""
@@ -219,9 +208,7 @@ class Cluster:
     def _patch(self, action: Patch) -> None:
         if not self._has(action.key):
             raise Conflict
-        if action.key.kind == self.raw["kind"]:
-            self.raw = _merged(self.raw, action.body)
-        elif action.key.kind == "Pod":
+        if action.key.kind == "Pod":
             pod = self.pods[action.key.name]
             self.pods[pod.name] = replace(
                 pod, annotations=_merged(pod.annotations, action.body["metadata"]["annotations"])
@@ -240,7 +227,7 @@ class Cluster:
             self.objects[action.key]["metadata"]["resourceVersion"] = str(next(self.serial))
 
     def _patch_job(self, action: Patch) -> None:
-        if action.resource_version != str(self.version) or action.uid != self.raw["metadata"]["uid"]:
+        if action.resource_version not in (None, str(self.version)) or action.uid != self.raw["metadata"]["uid"]:
             raise Conflict
         self.raw = _merged(self.raw, action.body)
         self.version += 1
@@ -280,6 +267,17 @@ class Cluster:
     def cancel(self, uid: str) -> None:
         """Deletes a scaler, and whatever its script is about."""
         self.scalers.pop(uid, None)
+
+    def _do_to_scaler(self, action: Action) -> None:
+        match action:
+            case ScalerStatusPatch():
+                self._patch_scaler(action)
+            case ScalerEvent():
+                self.scaler_events.append(action)
+            case BindScaler(scaler):
+                self._change_scaler(scaler.uid, bound=True)
+            case RunScript():
+                self._run(action)
 
     def _patch_scaler(self, action: ScalerStatusPatch) -> None:
         there = self.scalers.get(action.scaler.uid)

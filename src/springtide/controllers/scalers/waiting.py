@@ -76,14 +76,9 @@ class ScalersWithoutJob:
 
 
 def _exists(job: JobView | None, view: ScalerView) -> bool:
-    """Whether the job is there that the scaler is for: any one of its name, or that of its owner reference. One that is
-    being deleted does not resize any more."""
+    """Whether the job is there that the scaler is for: any one of its name, or that of its owner reference."""
     controller = view.metadata.controlling
-    if job is None:
-        return False
-    if controller is None:
-        return True
-    return bool(controller.get("uid") == job.metadata["uid"] and not job.metadata.get("deletionTimestamp"))
+    return job is not None and (controller is None or controller.get("uid") == job.metadata["uid"])
 
 
 def _owner(view: ScalerView) -> Reference | None:

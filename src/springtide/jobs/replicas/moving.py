@@ -70,7 +70,7 @@ def gone(snapshot: Snapshot) -> tuple[int, ...]:
         return ()
     able = launching.able(snapshot)
     idle = tuple(index for index in going if index not in able)
-    surplus = max(len(able) - (newcomers.hosts_wanted(snapshot) - len(snapshot.ledger.dead)), 0)
+    surplus = max(len(able) - newcomers.hosts_wanted(snapshot), 0)
     first = [index for index in resizing.ranked(snapshot, able) if _goes_first(snapshot, index, going)]
     relieved = tuple(first[:surplus])
     return (*idle, *relieved, *_overdue(snapshot, able, relieved))

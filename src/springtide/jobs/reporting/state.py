@@ -56,10 +56,10 @@ def _working(snapshot: Snapshot, cause: str) -> State:
         return State(StateName.RUNNING, _with(needs, snapshot, cause))
     if differs := deferring.explained(snapshot):
         return State(StateName.RUNNING, _with(differs, snapshot, cause))
-    wanted_alive = wanted - len(snapshot.ledger.dead)
     scales = scalers.state(snapshot)
     if scales is not None and not snapshot.ledger.draining:
         return State(scales.name, _with(scales.explanation, snapshot, cause))
+    wanted_alive = wanted - len(snapshot.ledger.dead)
     if snapshot.ledger.draining:
         by = f"{snapshot.scaler.title}: " if snapshot.scaler is not None and not snapshot.scaler.adds else ""
         return State(StateName.SCALING_IN, f"{by}{deliberate_waits.draining(snapshot)}.")

@@ -54,7 +54,8 @@ def held_back(snapshot: Snapshot) -> tuple[int, ...]:
 
 def hosts_wanted(snapshot: Snapshot) -> int:
     """The number of workers that are to be listed now."""
-    return snapshot.wanted_size - (awaited(snapshot) if held_back(snapshot) or not all_ready(snapshot) else 0)
+    waiting = awaited(snapshot) if held_back(snapshot) or not all_ready(snapshot) else 0
+    return snapshot.wanted_size - len(snapshot.ledger.dead) - waiting
 
 
 def listed(snapshot: Snapshot, ledger: Ledger) -> Ledger:
@@ -75,9 +76,11 @@ def added(snapshot: Snapshot, filled: Ledger, others: int) -> Ledger:
 
 
 def exhausted(snapshot: Snapshot) -> Loss | None:
-    """One that has failed too often, like its predecessors. The job goes on without it."""
+    """One that is not replaced, because it has failed too often or by the restart policy of the workers. The job goes
+    on without it."""
     joining = set(members(snapshot))
-    return next((loss for loss in workers.given_up(snapshot) if loss.index in joining), None)
+    lost = (*workers.given_up(snapshot), *(loss for loss in workers.losses(snapshot) if not loss.replaced))
+    return next((loss for loss in lost if loss.index in joining), None)
 
 
 def names(snapshot: Snapshot) -> tuple[str, ...]:

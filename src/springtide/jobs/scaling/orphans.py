@@ -56,7 +56,7 @@ def plan(scaler: Scaler, job: Reference, owner: Reference | None, now: datetime)
         return _failed(scaler, phase, why, now)
     if age < SETTLED:
         return OrphanPlan(again=SETTLED - age)
-    return OrphanPlan(_waiting(scaler.status, phase, job, now), again=patience - age)
+    return OrphanPlan(_waiting(scaler, phase, job, now), again=patience - age)
 
 
 def failed_reason(scaler: Scaler) -> str:
@@ -68,11 +68,11 @@ def _failure(scaler: Scaler, phase: ScalerPhase, job: Reference, owner: Referenc
         return scaler.error
     if owner is not None and owner != job:
         return (
-            f"it is controlled by {owner}, so that {job} cannot be its owner; create "
+            f"{scaler.title} is controlled by {owner}, so that {job} cannot be its owner; create "
             f"the {scaler.kind} without ownerReferences"
         )
     if owner is not None or phase.in_progress:
-        return f"{job}, which it was to resize, has been deleted"
+        return f"{job} has been deleted"
     return ""
 
 
@@ -82,11 +82,11 @@ def _failed(scaler: Scaler, phase: ScalerPhase, why: str, now: datetime) -> Orph
     return OrphanPlan(statuses.failed(status, Trigger.ABORTED, failed_reason(scaler), why, now), why)
 
 
-def _waiting(status: ScalerStatus, phase: ScalerPhase, job: Reference, now: datetime) -> ScalerStatus:
-    message = f"waits for {job}, which does not exist"
+def _waiting(scaler: Scaler, phase: ScalerPhase, job: Reference, now: datetime) -> ScalerStatus:
+    message = f"{scaler.title} waits for {job}, which does not exist"
     if phase is ScalerPhase.NEW:
-        return statuses.accepted(status, message, now)
-    return statuses.waiting(status, message, now)
+        return statuses.accepted(scaler.status, message, now)
+    return statuses.waiting(scaler.status, message, now)
 
 
 def _minutes(time: timedelta) -> str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -29,8 +28,8 @@ class Scalable(MPIKind):
     def shape(self, job: Job[Any]) -> Shape:
         return replace(super().shape(job), size_field=SIZE, slots_per_worker=job.own.slots_per_worker)
 
-    def newcomer_labels(self, scaler: str) -> Mapping[str, str]:
-        return {LABEL: scaler}
+    def scaler_label(self) -> str:
+        return LABEL
 
 
 def scalable(

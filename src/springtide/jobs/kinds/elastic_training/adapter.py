@@ -14,7 +14,7 @@ from springtide.api.defaults.trainingjob import ET, bounds_of
 from springtide.api.job import Job
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
 from springtide.api.kinds.status import JobStatus
-from springtide.api.kinds.trainingjob import JOB_STATUS_ANNOTATION, MAX_WAIT_TIME_ANNOTATION, TIMED_OUT
+from springtide.api.kinds.trainingjob import JOB_STATUS_ANNOTATION, MAX_WAIT_TIME_ANNOTATION, RESOURCE, TIMED_OUT
 from springtide.jobs.kind import Hosts, Kind, MaxWait, Shape, Sizes, Wanted
 from springtide.jobs.kinds.elastic_training import files, names, phases, pods
 from springtide.jobs.launchers.pod import POD
@@ -23,6 +23,7 @@ from springtide.jobs.parts import access, launcher_advice, launcher_names, launc
 from springtide.jobs.policies import worker_restart_policy
 from springtide.jobs.snapshot import Snapshot
 
+_SIZE: Final = (*RESOURCE.scale.roles, RESOURCE.scale.role, "replicas") if RESOURCE.scale else ()
 _PORTS: Final = ({"name": "ssh-port", "port": 22}, {"name": "kubeai-service-port", "port": 9009})
 
 
@@ -78,7 +79,6 @@ class ElasticTrainingKind(Kind):
     launching = _Launching()
     hosts = services = secrets = _Wiring()
     resizable = _Sizes()
-    quiet_conditions = frozenset(phases.STEPS)
 
     def shape(self, job: Job[ET]) -> Shape:
         found = _launch(job)
@@ -96,6 +96,8 @@ class ElasticTrainingKind(Kind):
             evictions_count=True,
             max_wait=_max_wait(job),
             keeps_launcher=True,
+            size_field=_SIZE,
+            slots_per_worker=job.own.slots_per_worker,
         )
 
     def pod_name(self, job: Job[ET], role: str, index: int) -> str:
@@ -112,6 +114,9 @@ class ElasticTrainingKind(Kind):
 
     def scaler_label(self) -> str:
         return names.SCALED_BY
+
+    def is_quiet(self, condition: str) -> bool:
+        return condition in phases.STEPS
 
     def event_reason(self, reason: str) -> str:
         return _REASONS.get(reason, reason)

@@ -183,7 +183,7 @@ def test_workers_never_fail_the_job(phase: str) -> None:
 def test_clean_up_deletes_workers_and_services_but_not_the_launcher(
     policy: str | None, workers: int, succeeds: bool
 ) -> None:
-    cluster = running(submitted(**({"cleanPodPolicy": policy} if policy else {})))
+    cluster = running(submitted(cleanPodPolicy=policy))
     end(cluster, "train-worker-0", "Failed", 1)
     cluster.settle()
     end(cluster, "train-launcher", *(("Succeeded", 0) if succeeds else ("Failed", 1)))
@@ -220,8 +220,7 @@ def test_a_failed_job_is_started_again_with_its_steps_taken_anew() -> None:
 
 @pytest.mark.parametrize(("policy", "limit"), [(None, None), ("Never", 6), ("OnFailure", 0)])
 def test_a_job_that_may_not_be_started_again_fails(policy: str | None, limit: int | None) -> None:
-    spec = {name: value for name, value in (("restartPolicy", policy), ("backoffLimit", limit)) if value is not None}
-    cluster = running(submitted(**spec))
+    cluster = running(submitted(restartPolicy=policy, backoffLimit=limit))
     end(cluster, "train-launcher", "Failed", 1)
     cluster.settle()
     assert (status(cluster).phase, status(cluster).restart_count) == ("Failed", 0)
@@ -443,3 +442,66 @@ def test_events_are_told_once_and_by_their_names() -> None:
         ("Warning", "TrainingJobWorkerFailed"),
         ("Normal", "TrainingJobSucceeded"),
     ]
+
+
+# While a scaler is in progress (A3, A4).
+
+
+def test_a_job_scales_and_runs_again() -> None:
+    cluster = running(submitted())
+    uid = cluster.scale("ScaleOut", "more", count=1, timeout=timedelta(seconds=600))
+    cluster.reconcile()
+    cluster.reconcile()
+    assert (status(cluster).phase, status(cluster).current_scaler) == ("Scaling", "ScaleOut:ns/more")
+    assert len(status(cluster).target_workers) == 4
+    assert true(cluster) == [*STEPS, "Scaling"]
+    cluster.settle()
+    assert (status(cluster).phase, status(cluster).current_scaler) == ("Running", "")
+    assert true(cluster) == [*STEPS, "Scaling", "ScaleSucceeded"]
+    assert cluster.size == len(status(cluster).current_workers) == 4
+    assert cluster.scalers[uid].status.phase == "ScaleSucceeded"
+
+
+def test_workers_that_are_not_replaced_are_the_first_that_a_scale_in_removes() -> None:
+    cluster = running(submitted())
+    end(cluster, "train-worker-0", "Failed", 1)
+    cluster.settle()
+    uid = cluster.scale("ScaleIn", "less", count=1)
+    cluster.settle()
+    assert cluster.scalers[uid].status.to_delete_pods == ("train-worker-0",)
+    assert cluster.scalers[uid].status.phase == "ScaleSucceeded"
+    assert cluster.listed() == ["train-worker-1", "train-worker-2"]
+    assert "not replaced" not in cluster.status.explanation
+
+
+def test_a_scale_out_beside_a_worker_that_is_not_replaced() -> None:
+    cluster = running(submitted())
+    end(cluster, "train-worker-0", "Failed", 1)
+    cluster.settle()
+    uid = cluster.scale("ScaleOut", "more", count=1, timeout=timedelta(seconds=600))
+    cluster.settle()
+    assert cluster.scalers[uid].status.phase == "ScaleSucceeded"
+    assert cluster.listed() == ["train-worker-1", "train-worker-2", "train-worker-3"]
+    assert status(cluster).target_workers == tuple(f"train-worker-{index}" for index in range(4))
+
+
+def test_a_worker_that_a_scaler_adds_is_replaced_under_every_policy() -> None:
+    cluster = running(submitted())
+    uid = cluster.scale("ScaleOut", "more", count=1, timeout=timedelta(seconds=600))
+    cluster.reconcile()
+    cluster.reconcile()
+    end(cluster, "train-worker-3", "Failed", 1)
+    cluster.settle()
+    assert cluster.scalers[uid].status.phase == "ScaleSucceeded"
+    assert cluster.listed() == ["train-worker-0", "train-worker-1", "train-worker-2", "train-worker-4"]
+
+
+def test_a_new_run_forgets_the_steps_of_the_old_one_and_not_its_scalers() -> None:
+    cluster = running(submitted(restartPolicy="OnFailure"))
+    cluster.scale("ScaleOut", "more", count=1, timeout=timedelta(seconds=600))
+    cluster.settle()
+    end(cluster, "train-launcher", "Failed", 1)
+    cluster.settle()
+    assert status(cluster).phase == "Running"
+    assert [each for each in true(cluster) if each in STEPS] == STEPS
+    assert len(status(cluster).current_workers) == 4
