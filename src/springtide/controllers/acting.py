@@ -279,7 +279,8 @@ class Executor:
         known = {"resourceVersion": patch.resource_version, "uid": patch.uid}
         if meant := {name: value for name, value in known.items() if value is not None}:
             body["metadata"] = {**(body.get("metadata") or {}), **meant}
-        await self._send_patch(self._named(patch.key), _key(subject, patch.key), body)
+        informer = self._jobs if patch.key.kind == subject.kind else self._named(patch.key)
+        await self._send_patch(informer, _key(subject, patch.key), body)
 
     async def _send_patch(self, informer: Informer[Any], key: Key, body: Obj) -> bytes:
         wanted = request.patch(informer.resource, key, body, PatchKind.MERGE, "", NO_QUERY)

@@ -38,7 +38,16 @@ from springtide.jobs.launchers import launching, relocating
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Key, Observed
 from springtide.jobs.parts import gangs, wiring
-from springtide.jobs.policies import active_deadline, backoff_limit, clean_pod_policy, suspend, ttl_after_finished
+from springtide.jobs.policies import (
+    active_deadline,
+    backoff_limit,
+    clean_pod_policy,
+    job_restart_policy,
+    max_wait_time,
+    suspend,
+    ttl_after_finished,
+    worker_restart_policy,
+)
 from springtide.jobs.projected import projected
 from springtide.jobs.replicas import deferring, indexed_roles, moving, moving_in_place, resizing, stages, workers
 from springtide.jobs.replicas.stages import Step
@@ -73,10 +82,12 @@ def _of_job(seen: Snapshot) -> Plan:
         return Plan((), job.status)
     if finished(job.status.conditions):
         return _after(seen)
+    if (marking := max_wait_time.marking(seen)) is not None:
+        return _told(seen, (marking,), (), job.status)
     if job.run.suspend:
         return _suspended(seen)
     if (seen.too_large and not seen.kept_size) or seen.too_long:
-        return _told(seen, (), (), status.held_back(seen))
+        return _told(seen, (), (), status.held_back(seen), [max_wait_time.left(seen)])
     return _ongoing(seen)
 
 
@@ -109,7 +120,12 @@ def _ongoing(seen: Snapshot) -> Plan:
         nudge, wait = launching.nudged(then)
         actions += nudge
         waits.append(wait)
-    waits += [active_deadline.left(then), backoff_limit.restart_left(then)]
+    waits += [
+        active_deadline.left(then),
+        max_wait_time.left(then),
+        backoff_limit.restart_left(then),
+        launching.start_left(then),
+    ]
     waits += [moving.left(then, index) for index in (*moving.leavers(then), *moving_in_place.leavers(then))]
     waits += [resizing.drain_left(then, index) for index in then.ledger.draining]
     waits.append(advancing.left(then))
@@ -130,6 +146,7 @@ def _decided(seen: Snapshot) -> tuple[Snapshot, list[Decision], list[timedelta]]
     then, why = then.with_ledger(ledger), [*why, *failures]
     ledger, listing = launching.listed(then)
     then = then.with_ledger(ledger)
+    then = then.with_ledger(max_wait_time.noted(then))
     return then.with_ledger(setbacks.made_good(then)), why, [wait, listing]
 
 
@@ -163,18 +180,29 @@ def _relieved(seen: Snapshot, why: list[Decision]) -> Snapshot:
         return seen
     for loss in lost:
         name = seen.worker_name(loss.index)
+        if not loss.replaced:
+            message = worker_restart_policy.told(seen, name, loss.cause)
+            why.append(Decision(seen.now, worker_restart_policy.NOT_REPLACED, message, warning=True))
+            continue
         reason = "WorkersMoved" if loss.pod is not None and causes.moved(loss.pod) else "WorkerReplaced"
-        why.append(Decision(seen.now, reason, f"{name} {loss.cause}; a replacement is created", loss.counts))
+        warns = loss.counts or (reason == "WorkerReplaced" and seen.shape.worker_restarts is not None)
+        why.append(Decision(seen.now, reason, f"{name} {loss.cause}; a replacement is created", warns))
     return seen.with_ledger(workers.without(seen, lost))
 
 
 def _restarted(seen: Snapshot, why: list[Decision]) -> Snapshot:
     """A failed launcher is created again; none of its workers are reused."""
     failed, then = seen.form.failed(seen), seen
+    broken = "" if failed is not None else job_restart_policy.retried(seen)
     if failed is not None:
         then = then.with_ledger(launching.counted(then, failed))
         message = f"The launcher {causes.worker(failed)}; it is tried again{_tries(then)}"
         why.append(Decision(seen.now, "LauncherRestarted", message, warning=True))
+    elif broken:
+        then = then.with_ledger(job_restart_policy.counted(then))
+        why.append(
+            Decision(seen.now, "JobRestarted", f"{broken}; the job is started again{_tries(then)}", warning=True)
+        )
     if launching.run_over(seen):
         cause, advice = launching.ending(seen)
         cause = cause if cause and failed is None else "is gone"
@@ -184,6 +212,8 @@ def _restarted(seen: Snapshot, why: list[Decision]) -> Snapshot:
         ledger, losses = setbacks.after(then)
         why += losses
         then = then.with_ledger(launching.fresh_run(ledger))
+    elif broken:
+        then = then.with_ledger(launching.fresh_run(then.ledger))
     return then
 
 
@@ -234,11 +264,22 @@ def _resized(seen: Snapshot, why: list[Decision]) -> tuple[Snapshot, timedelta]:
     grows = len(ledger.members) > len(seen.ledger.members) and not {"WorkerReplaced", "WorkersMoved", "NodeLeaving"} & {
         decision.reason for decision in why
     }
+    why += _replacements(seen, ledger)
     if grows and seen.ledger.serves and not seen.ledger.owed:
         by = f" ({seen.scaler.title})" if seen.scaler is not None and ledger.joining else ""
         sizes = f"{size + len(joining)} → {seen.wanted_size} workers"
         why.append(Decision(seen.now, "ScalingOut", f"{sizes}{_caveat(seen)}{by}"))
     return seen.with_ledger(ledger), wait
+
+
+def _replacements(seen: Snapshot, ledger: Ledger) -> list[Decision]:
+    """For kinds in which users choose whether workers are replaced."""
+    due = len(seen.ledger.owed) - len(ledger.owed)
+    new = ledger.members[len(seen.ledger.members) :][: max(due, 0)]
+    if not new or seen.shape.worker_restarts is None:
+        return []
+    message = f"{seen.worker_names(new)} {'replaces a lost worker' if len(new) == 1 else 'replace lost workers'}"
+    return [Decision(seen.now, worker_restart_policy.CREATED, message)]
 
 
 def _resized_in_place(seen: Snapshot, why: list[Decision]) -> Snapshot:
@@ -262,7 +303,8 @@ def _caveat(seen: Snapshot) -> str:
 
 def _suspended(seen: Snapshot) -> Plan:
     """Deletes all pods. Once the last one is gone the job is reset: the next run starts with fresh names."""
-    reset = Ledger(scaled=seen.ledger.scaled)  # the size of that scaler may not be in the spec yet
+    kept = seen.ledger  # the size of the scaler that succeeded last may not be in the spec yet
+    reset = Ledger(has_run=kept.has_run, scaled=kept.scaled)
     then = seen.with_ledger(reset if suspend.is_quiet(seen) else launching.fresh_run(seen.ledger))
     hosts = host_list.hosts(then, seen.observed.pods)
     actions = [*_hosts_written(seen, then, hosts, ()), *suspend.stopped(then), *_ungrouped(then)]
@@ -282,7 +324,7 @@ def _after(seen: Snapshot) -> Plan:
         *_withdrawn(seen),
         *cleaned,
         *(_ungrouped(seen) if clean_pod_policy.frees_group(seen) else ()),
-        *_freed(seen, host_list.hosts(seen)),
+        *_freed_after(seen),
     ]
     return _told(seen, actions, (), status.over(seen), [left])
 
@@ -318,6 +360,13 @@ def _freed(then: Snapshot, hosts: Hosts) -> tuple[Action, ...]:
     return objects.surplus(then.observed, {then.config_key, *(objects.key_of(each.manifest) for each in wanted)})
 
 
+def _freed_after(seen: Snapshot) -> tuple[Action, ...]:
+    """The same for a job that has finished: what its workers need goes with them."""
+    cleaned = clean_pod_policy.deletes_workers(seen)
+    then = seen.with_ledger(launching.fresh_run(seen.ledger)) if cleaned else seen
+    return _freed(then, host_list.hosts(then))
+
+
 def _config(seen: Snapshot, then: Snapshot, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
     """Writes the ledger, the host list and the decision log in one request."""
     data = dict(wiring.files(then.kind, then.job, hosts, then.observed.settings))
@@ -341,7 +390,8 @@ def _app(then: Snapshot) -> Mapping[str, str]:
 
 
 def _worker_pods(then: Snapshot) -> list[Action]:
-    missing = (index for index, step in stages.staying(then, sorted(then.ledger.members)) if step is Step.CREATE)
+    members = sorted(set(then.ledger.members) - set(then.ledger.dead))
+    missing = (index for index, step in stages.staying(then, members) if step is Step.CREATE)
     joining = set(newcomers.members(then))
     planned = islice(missing, MOST_PODS)  # those that are created cause the next plan
     return [Create(_worker_pod(then, index, newcomer=index in joining)) for index in planned]
@@ -386,18 +436,26 @@ def _told(
     plan."""
     why, old = tuple(why), then.job.status
     actions = tuple(actions)
-    told: list[Action] = [*actions, *log.events(why)]
+    told: list[Action] = [*actions, *_events(then, why)]
     if (part := _one_turn(actions)) is not None:
-        return Plan((*part, *log.events(why), RequeueAfter(_NEXT)), old, why)
+        return Plan((*part, *_events(then, why), RequeueAfter(_NEXT)), old, why)
     throttle = training_progress.too_soon(then, new)
     if new != old and throttle <= timedelta(0):
-        told += (StatusPatch(new), *status.events(old, new), *rank_changes.events(then, new))
+        told += (
+            StatusPatch(new),
+            *status.events(old, new, then.kind.quiet_conditions),
+            *rank_changes.events(then, new),
+        )
     elif (size := advancing.size_written(then)) is not None:
         told.append(size)  # with the version of the job that was observed, so only where its status is not written
     soonest = min((wait for wait in (*waits, throttle) if wait > timedelta(0)), default=NEVER)
     if soonest != NEVER:
         told.append(RequeueAfter(soonest))
     return Plan(tuple(told), new, why)
+
+
+def _events(then: Snapshot, why: Iterable[Decision]) -> tuple[Action, ...]:
+    return tuple(replace(each, reason=then.kind.event_reason(each.reason)) for each in log.events(why))
 
 
 def _one_turn(actions: Iterable[Action]) -> list[Action] | None:

@@ -53,10 +53,9 @@ def listed(snapshot: Snapshot) -> tuple[str, ...]:
 def _members(snapshot: Snapshot) -> tuple[Replica, ...]:
     if snapshot.shape.keeps_names:
         return ()
-    role = snapshot.shape.workers
-    return tuple(
-        Replica(role, index, snapshot.worker_name(index)) for index in sorted({*snapshot.members, *snapshot.workers})
-    )
+    alive = set(snapshot.ledger.members) - set(snapshot.ledger.dead)
+    indices = sorted(alive | snapshot.workers.keys())
+    return tuple(Replica(snapshot.shape.workers, index, snapshot.worker_name(index)) for index in indices)
 
 
 def _names(snapshot: Snapshot, indices: Iterable[int], gone: Collection[str]) -> tuple[str, ...]:

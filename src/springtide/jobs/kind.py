@@ -13,14 +13,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import Enum, auto
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from springtide.api.bounds import Bounds, StartSize
 from springtide.api.job import Job
+from springtide.api.kinds.replicas import RestartPolicy
+from springtide.api.kinds.status import JobStatus
 from springtide.jobs.actions import Event, Secrets
 from springtide.jobs.launchers.form import NO_LAUNCHER, LauncherForm
 from springtide.jobs.observed import Exit, Settings
+
+if TYPE_CHECKING:
+    from springtide.jobs.snapshot import Snapshot
 
 
 class Of(Enum):
@@ -37,6 +43,17 @@ class Success:
 
     role: str
     of: Of
+
+
+@dataclass(frozen=True, slots=True)
+class MaxWait:
+    """How long a job may wait until its launcher runs for the first time."""
+
+    time: timedelta
+    source: str
+    """Where users set it."""
+    marks: Mapping[str, str]
+    """Annotations that a job gets that has waited longer, before it fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +83,18 @@ class Shape:
     succeeded leaves its target there. Empty in a kind without scalers."""
     slots_per_worker: int = 1
     """The ranks per worker, which scripts of scalers read."""
+    starts_early: bool = False
+    """Such a launcher is also created with as many workers as it can start with (`Sizes.start_size`), if no more get
+    ready for a while."""
+    worker_restarts: RestartPolicy | None = None
+    """Which workers are replaced after they have ended or were deleted; None: all of them."""
+    launcher_restarts: RestartPolicy | None = None
+    """Never: the job fails if its launcher is deleted. Otherwise the launcher is created again."""
+    evictions_count: bool = False
+    """An evicted launcher counts against the limit of retries, like a failed one."""
+    max_wait: MaxWait | None = None
+    keeps_launcher: bool = False
+    """Clean-up policies All and Running delete all workers, also those that have ended, and not the launcher."""
 
     @property
     def keeps_names(self) -> bool:
@@ -186,6 +215,8 @@ class Kind(ABC):
     secrets: HasSecrets | None = None
     objects: HasObjects | None = None
     resizable: CanBeResized | None = None
+    quiet_conditions: frozenset[str] = frozenset()
+    """Types of conditions that are set without an event."""
 
     @abstractmethod
     def shape(self, job: Job[Any]) -> Shape: ...
@@ -227,6 +258,14 @@ class Kind(ABC):
         """Why replicas of this job cannot be started: a variable is longer than Linux passes to a program. Empty if
         none is."""
         return ""
+
+    def event_reason(self, reason: str) -> str:
+        """The name that clients of the kind's former operator know an event by; `reason` is ours."""
+        return reason
+
+    def status(self, snapshot: Snapshot, status: JobStatus) -> JobStatus:
+        """The status with the fields that only this kind has; `snapshot` is the job as it will be after its plan."""
+        return status
 
     def advice(self, job: Job[Any], ended: Exit) -> str:
         """What a user can do about a launcher, or a replica without one, that ended this way; empty if unknown."""

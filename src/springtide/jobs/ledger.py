@@ -84,12 +84,16 @@ class Ledger:
     """Consecutive failures of a member's predecessors."""
     owed: tuple[tuple[int, datetime], ...] = ()
     """Lost workers without a successor yet: consecutive failures, and since when."""
+    dead: tuple[Index, ...] = ()
+    """Members that have ended or were deleted and are not replaced; so they still count in the job's size."""
     notices: Mapping[str, int] = field(default_factory=dict)
     """Nodes that are going away, and the next index when that was first observed."""
     launcher_nodes: Mapping[str, bool] = field(default_factory=dict)
     """Nodes of launchers that are going away, and whether a launcher was moved off them."""
     relocated: str = ""
     """The launcher pod that is terminated because its node is going away."""
+    has_run: bool = False
+    """A launcher of the job has run; kept only for jobs that may wait so long for it, also while they are suspended."""
     set_back: SetBack | None = None
     """Kept until the next launcher has reached the same step."""
     done: tuple[str, ...] = ()

@@ -95,6 +95,12 @@ class Snapshot:
         return self.kept_size if self.too_large else self._size(self.shape.workers, self.asked_size)
 
     @property
+    def needed_size(self) -> int:
+        """The fewest ready workers that a launcher is started with."""
+        waits = self.shape.waits_for_workers and not self.shape.starts_early
+        return self.wanted_size if self.sizes.start_size is None or waits else self.sizes.start_size.workers
+
+    @property
     def members(self) -> tuple[int, ...]:
         """Indices of the workers the job has or is about to have."""
         return tuple(range(self.wanted_size)) if self.shape.keeps_names else self.ledger.members

@@ -17,6 +17,7 @@ from springtide.api.defaults.trainingjob import ET
 from springtide.api.job import Job, Retries
 from springtide.api.kinds.replicas import WORKER
 from springtide.api.kinds.run_policy import CleanPodPolicy
+from springtide.api.kinds.trainingjob import TrainingJobStatus
 from springtide.jobs.kind import Of
 from springtide.jobs.kinds.elastic_training.adapter import ELASTIC_TRAINING_KIND
 from springtide.jobs.kinds.pytorch.adapter import PYTORCH_KIND
@@ -90,9 +91,9 @@ def elastic_training(
     worker: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> Cluster:
-    """A TrainingJob, submitted, nothing done yet. The kind has no run policy: its fields stand for what takes their
-    place, and for what the kind does not have, but the engine does."""
-    replicas = {"minReplicas": bounds[0], "maxReplicas": bounds[1], **(worker or {})}
+    """A TrainingJob that replaces all workers, submitted, nothing done yet. The kind has no run policy: its fields
+    stand for what takes their place, and for what the kind does not have, but the engine does."""
+    replicas = {"minReplicas": bounds[0], "maxReplicas": bounds[1], "restartPolicy": "Always", **(worker or {})}
     raw = a_trainingjob(name="train", workers=workers, command=command, worker=replicas, **fields)
     raw["spec"]["runPolicy"] = dict(run_policy or {})
     over_ssh = raw["spec"].get("launcherAttachMode") != "kubexec"
@@ -103,6 +104,7 @@ def elastic_training(
         specs="etReplicaSpecs",
         workers_key="worker",
         over_ssh=over_ssh,
+        status=TrainingJobStatus(),
     )
 
 

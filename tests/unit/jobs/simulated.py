@@ -19,8 +19,8 @@ from springtide.api.defaults.mpijob import defaulted
 from springtide.api.job import Job
 from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
-from springtide.api.kinds.status import JobStatus
 from springtide.api.kinds.scalers import ScalerStatus
+from springtide.api.kinds.status import JobStatus
 from springtide.jobs.actions import (
     Action,
     BindScaler,
@@ -164,10 +164,20 @@ class Cluster:
             case Delete():
                 self._delete(action)
             case StatusPatch():
-                new = msgspec.json.decode(msgspec.json.encode(action.status), type=JobStatus)
+                new = msgspec.json.decode(msgspec.json.encode(action.status), type=type(self.status))
                 _is_legal(self.status, new)
                 self.status = new
                 self.version += 1
+            case Event():
+                self.events.append(action)
+            case _:
+                self._do_for_scaler(action)
+        if isinstance(action, Create | Patch):
+            self._names_are_of_pods_that_were_seen(_key(action).kind)
+        self._guard()
+
+    def _do_for_scaler(self, action: Action) -> None:
+        match action:
             case ScalerStatusPatch():
                 self._patch_scaler(action)
             case ScalerEvent():
@@ -176,11 +186,6 @@ class Cluster:
                 self._change_scaler(scaler.uid, bound=True)
             case RunScript():
                 self._run(action)
-            case Event():
-                self.events.append(action)
-        if isinstance(action, Create | Patch):
-            self._names_are_of_pods_that_were_seen(_key(action).kind)
-        self._guard()
 
     def _names_are_of_pods_that_were_seen(self, kind: str) -> None:
         """In what is written just now; whoever writes may have looked long ago."""
@@ -214,7 +219,9 @@ class Cluster:
     def _patch(self, action: Patch) -> None:
         if not self._has(action.key):
             raise Conflict
-        if action.key.kind == "Pod":
+        if action.key.kind == self.raw["kind"]:
+            self.raw = _merged(self.raw, action.body)
+        elif action.key.kind == "Pod":
             pod = self.pods[action.key.name]
             self.pods[pod.name] = replace(
                 pod, annotations=_merged(pod.annotations, action.body["metadata"]["annotations"])
@@ -314,7 +321,7 @@ class Cluster:
         if self.has_role and not self.over_ssh and not self.finished:
             assert listed & alive <= self.rights(), "a host is listed that the launcher must not exec into"
         quiet = not self.of(WORKER) and all(pod.ended for pod in self.of(LAUNCHER))
-        if quiet and self.raw["spec"].get("runPolicy", {}).get("suspend"):
+        if quiet and self.read(self.raw).run.suspend:
             self.hosts.clear()
 
     # What the world does.

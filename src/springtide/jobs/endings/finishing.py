@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from springtide.jobs.endings.outcomes import Outcome
-from springtide.jobs.policies import active_deadline, success_policy
+from springtide.jobs.policies import active_deadline, job_restart_policy, max_wait_time, success_policy
 from springtide.jobs.replicas import indexed_roles, workers
 from springtide.jobs.snapshot import Snapshot
 
@@ -24,7 +24,9 @@ def _launcher_failed(snapshot: Snapshot) -> Outcome | None:
 ENDINGS: Final[tuple[Callable[[Snapshot], Outcome | None], ...]] = (
     success_policy.success,
     _launcher_failed,
+    job_restart_policy.failure,
     indexed_roles.failure,
     active_deadline.passed,
+    max_wait_time.passed,
     workers.failure,
 )

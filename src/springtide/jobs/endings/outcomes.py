@@ -15,6 +15,7 @@ from springtide.jobs.reporting import wait_causes
 from springtide.jobs.snapshot import Snapshot
 
 DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
+MAX_WAIT_EXCEEDED: Final = "MaxWaitTimeExceeded"
 BACKOFF_EXCEEDED: Final = "BackoffLimitExceeded"
 
 

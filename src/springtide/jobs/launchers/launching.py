@@ -73,6 +73,7 @@ def fresh_run(ledger: Ledger) -> Ledger:
         owed=(),
         joining=(),
         joining_for="",
+        dead=(),
     )
 
 
@@ -93,7 +94,7 @@ def ending(snapshot: Snapshot) -> tuple[str, str]:
 
 def counted(snapshot: Snapshot, pod: Pod) -> Ledger:
     """The ledger with the failure of a launcher that is retried."""
-    return replace(backoff_limit.counted(snapshot.ledger, pod, snapshot.now), retired=pod.uid)
+    return replace(backoff_limit.counted(snapshot, snapshot.ledger, pod), retired=pod.uid)
 
 
 def created(snapshot: Snapshot) -> tuple[Action, ...]:
@@ -109,7 +110,34 @@ def may_be_created(snapshot: Snapshot) -> bool:
         return snapshot.form.in_batch_job
     if predecessors(snapshot) or backoff_limit.restart_left(snapshot) > timedelta(0):
         return False
-    return not snapshot.shape.waits_for_workers or len(ready(snapshot)) >= snapshot.wanted_size
+    return not snapshot.shape.waits_for_workers or _enough(snapshot)
+
+
+def _enough(snapshot: Snapshot) -> bool:
+    """Whether the workers that are ready suffice for a launcher that waits for them."""
+    at = _early_start(snapshot)
+    return len(ready(snapshot)) >= snapshot.wanted_size or (at is not None and at <= snapshot.now)
+
+
+def _early_start(snapshot: Snapshot) -> datetime | None:
+    """When a launcher is created that waits for workers, though not all are ready: a while after the last worker that
+    it needs has started. None while too few are ready, and for a launcher that waits for all."""
+    found, needed = ready(snapshot), snapshot.needed_size
+    if not snapshot.shape.starts_early or snapshot.ledger.serves or not needed <= len(found) < snapshot.wanted_size:
+        return None
+    started = sorted(_started(snapshot, index) for index in found)
+    return after(started[needed - 1], snapshot.seconds("start-seconds", START_SECONDS))
+
+
+def _started(snapshot: Snapshot, index: int) -> datetime:
+    pod = snapshot.workers[index]
+    return pod.started or pod.created or snapshot.now
+
+
+def start_left(snapshot: Snapshot) -> timedelta:
+    """How long until a launcher that waits for workers is created without those that are not ready."""
+    at = None if snapshot.form.exists(snapshot) else _early_start(snapshot)
+    return NEVER if at is None else at - snapshot.now
 
 
 def predecessors(snapshot: Snapshot) -> tuple[Pod, ...]:
@@ -160,7 +188,7 @@ def _first_list(snapshot: Snapshot, pod: Pod) -> tuple[Ledger, timedelta]:
     if len(found) < (snapshot.wanted_size if least is None else least.workers):
         return ledger, NEVER
     given = replace(_listing(ledger, found), serves=pod.uid, started_with=found)
-    if len(found) >= snapshot.wanted_size:
+    if len(found) >= snapshot.wanted_size or snapshot.shape.starts_early:
         return given, NEVER
     patience = _start_time(snapshot, pod) - snapshot.now
     return (ledger, patience) if patience > timedelta(0) else (given, NEVER)
@@ -170,6 +198,8 @@ def starts_at(snapshot: Snapshot) -> datetime | None:
     """When a launcher starts with the workers that are ready; None if they do not suffice, or if no other worker is
     waited for."""
     least, pod, found = snapshot.sizes.start_size, snapshot.launcher, ready(snapshot)
+    if snapshot.shape.starts_early:
+        return None if snapshot.form.exists(snapshot) else _early_start(snapshot)
     if least is None or pod is None or not pod.alive or snapshot.ledger.serves or predecessors(snapshot):
         return None
     return _start_time(snapshot, pod) if least.workers <= len(found) < snapshot.wanted_size else None

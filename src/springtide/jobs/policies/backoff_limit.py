@@ -32,9 +32,14 @@ def is_used_up(snapshot: Snapshot, pod: Pod) -> bool:
     """Whether this failure exceeds the limit."""
     if causes.shut_down(pod):
         return False
-    if causes.disrupted(pod):
+    if is_disruption(snapshot, pod):
         return snapshot.ledger.disruptions >= CAP
     return snapshot.ledger.retries >= snapshot.job.run.retries.by_engine
+
+
+def is_disruption(snapshot: Snapshot, pod: Pod) -> bool:
+    """Whether the pod was lost without its program's doing. Some kinds count evictions as failures of the program."""
+    return causes.disrupted(pod) and not (snapshot.shape.evictions_count and causes.evicted(pod))
 
 
 def is_final(snapshot: Snapshot, role: str, pod: Pod) -> bool:
@@ -57,12 +62,12 @@ def restarted_in_place(snapshot: Snapshot, role: str, pod: Pod) -> int:
     return max(pod.restarts - snapshot.ledger.in_place.get(pod.uid, 0), 0)
 
 
-def counted(ledger: Ledger, pod: Pod, now: datetime) -> Ledger:
+def counted(snapshot: Snapshot, ledger: Ledger, pod: Pod) -> Ledger:
     """The ledger with one more failure after which a pod is created again."""
-    ledger = replace(ledger, restarted_at=now)
+    ledger = replace(ledger, restarted_at=snapshot.now)
     if causes.shut_down(pod):
         return ledger
-    if causes.disrupted(pod):
+    if is_disruption(snapshot, pod):
         return replace(ledger, disruptions=ledger.disruptions + 1)
     return replace(ledger, restarts=ledger.restarts + 1)
 

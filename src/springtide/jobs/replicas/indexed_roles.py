@@ -122,7 +122,7 @@ def answered(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
 
 
 def _counted(ledger: Ledger, each: Replica, pod: Pod, snapshot: Snapshot) -> Ledger:
-    ledger = replace(backoff_limit.counted(ledger, pod, snapshot.now), retried=(*ledger.retried, pod.uid))
+    ledger = replace(backoff_limit.counted(snapshot, ledger, pod), retried=(*ledger.retried, pod.uid))
     if causes.shut_down(pod):
         return ledger
     return replace(ledger, tries={**ledger.tries, each.role: ledger.tries.get(each.role, 0) + 1})

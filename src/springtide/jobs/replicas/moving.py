@@ -53,7 +53,8 @@ def _said(snapshot: Snapshot, node: str, indices: list[int]) -> Decision:
 
 def leavers(snapshot: Snapshot) -> tuple[int, ...]:
     """Members to be replaced."""
-    return tuple(index for index in snapshot.ledger.members if index < _first_kept(snapshot, index))
+    members = (index for index in snapshot.ledger.members if index not in snapshot.ledger.dead)
+    return tuple(index for index in members if index < _first_kept(snapshot, index))
 
 
 def _first_kept(snapshot: Snapshot, index: int) -> int:
@@ -69,7 +70,7 @@ def gone(snapshot: Snapshot) -> tuple[int, ...]:
         return ()
     able = launching.able(snapshot)
     idle = tuple(index for index in going if index not in able)
-    surplus = max(len(able) - newcomers.hosts_wanted(snapshot), 0)
+    surplus = max(len(able) - (newcomers.hosts_wanted(snapshot) - len(snapshot.ledger.dead)), 0)
     first = [index for index in resizing.ranked(snapshot, able) if _goes_first(snapshot, index, going)]
     relieved = tuple(first[:surplus])
     return (*idle, *relieved, *_overdue(snapshot, able, relieved))

@@ -23,18 +23,19 @@ DRAIN_SECONDS: Final = 30
 
 
 def ranked(snapshot: Snapshot, indices: Iterable[int]) -> tuple[int, ...]:
-    """The order of removal when a job shrinks: marked as victims, on leaving nodes, on cordoned nodes, not serving yet,
-    then the highest index. Workers that keep their names are ranked by index alone, which only moves need: when the job
-    shrinks, those outside its size leave."""
+    """The order of removal when a job shrinks: those that have ended and are not replaced, marked as victims, on
+    leaving nodes, on cordoned nodes, not serving yet, then the highest index. Workers that keep their names are ranked
+    by index alone, which only moves need: when the job shrinks, those outside its size leave."""
     if snapshot.shape.keeps_names:
         return tuple(sorted(indices, reverse=True))
-    listed = set(snapshot.ledger.listed)
+    listed, dead = set(snapshot.ledger.listed), set(snapshot.ledger.dead)
 
-    def rank(index: int) -> tuple[bool, bool, bool, bool, int]:
+    def rank(index: int) -> tuple[bool, bool, bool, bool, bool, int]:
         pod = snapshot.workers.get(index)
         node, seen = pod.node if pod is not None else "", snapshot.observed
         victim = is_victim(snapshot, index)
-        return not victim, node not in seen.leaving_nodes, node not in seen.cordoned_nodes, index in listed, -index
+        leaves, cordoned = node in seen.leaving_nodes, node in seen.cordoned_nodes
+        return index not in dead, not victim, not leaves, not cordoned, index in listed, -index
 
     return tuple(sorted(indices, key=rank))
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which workers a job has: lost members, back-off before replacements, the next index."""
+"""Which workers a job has: lost members, those that are not replaced, back-off before replacements, the next index."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -13,6 +13,7 @@ from springtide.jobs.endings import causes, outcomes
 from springtide.jobs.endings.outcomes import Outcome
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import FAILED, Pod
+from springtide.jobs.policies import worker_restart_policy
 from springtide.jobs.policies.backoff_limit import CAP, delay
 from springtide.jobs.snapshot import Snapshot
 
@@ -29,20 +30,24 @@ class Loss:
     """Counts against the cap; a pod that was deleted, or stopped with its node, does not."""
     evicted: bool
     cause: str
+    replaced: bool = True
 
 
 def losses(snapshot: Snapshot) -> tuple[Loss, ...]:
     """Members that will not serve again. A member without a pod that was never listed is merely not created yet."""
     found = []
-    used = set(snapshot.ledger.used)
+    used, dead = set(snapshot.ledger.used), set(snapshot.ledger.dead)
     for index in snapshot.ledger.members:
         pod = snapshot.workers.get(index)
+        replaced = worker_restart_policy.replaces(snapshot, pod)
+        if index in dead:
+            continue
         if pod is None and index in used:
-            found.append(Loss(index, None, counts=False, evicted=False, cause="was deleted"))
+            found.append(Loss(index, None, counts=False, evicted=False, cause="was deleted", replaced=replaced))
         elif pod is not None and (not pod.alive or causes.lost(pod)):
             failed = pod.phase == FAILED and not causes.shut_down(pod) and not causes.moved(pod)
             counts = failed or causes.lost(pod)
-            found.append(Loss(index, pod, counts, causes.evicted(pod), causes.worker(pod)))
+            found.append(Loss(index, pod, counts, causes.evicted(pod), causes.worker(pod), replaced))
     return tuple(found)
 
 
@@ -73,12 +78,15 @@ def failure(snapshot: Snapshot) -> Outcome | None:
 
 def given_up(snapshot: Snapshot) -> Iterator[Loss]:
     """Workers that have failed too often, like their predecessors."""
-    return (loss for loss in losses(snapshot) if in_a_row(snapshot, loss) > CAP)
+    return (loss for loss in losses(snapshot) if loss.replaced and in_a_row(snapshot, loss) > CAP)
 
 
 def without(snapshot: Snapshot, lost: tuple[Loss, ...]) -> Ledger:
-    """The ledger without these members, with successors owed."""
-    ledger, gone = snapshot.ledger, {loss.index for loss in lost}
+    """The ledger without these members, with successors owed. Those that are not replaced stay members, outside the
+    host list."""
+    ledger = _buried(snapshot.ledger, [loss.index for loss in lost if not loss.replaced])
+    lost = tuple(loss for loss in lost if loss.replaced)
+    gone = {loss.index for loss in lost}
     if not lost:
         return ledger
     return replace(
@@ -86,6 +94,13 @@ def without(snapshot: Snapshot, lost: tuple[Loss, ...]) -> Ledger:
         replaced=ledger.replaced + sum(loss.counts for loss in lost),
         owed=(*ledger.owed, *((in_a_row(snapshot, loss), snapshot.now) for loss in lost)),
     )
+
+
+def _buried(ledger: Ledger, dead: Sequence[int]) -> Ledger:
+    if not dead:
+        return ledger
+    listed = tuple(index for index in ledger.listed if index not in dead)
+    return replace(ledger, dead=(*ledger.dead, *dead), listed=listed)
 
 
 def left(ledger: Ledger, gone: Collection[int]) -> Ledger:
@@ -101,6 +116,7 @@ def left(ledger: Ledger, gone: Collection[int]) -> Ledger:
         listed=others(ledger.listed),
         used=others(ledger.used),
         joining=others(ledger.joining),
+        dead=others(ledger.dead),
         failures={index: count for index, count in ledger.failures.items() if index not in gone},
     )
 

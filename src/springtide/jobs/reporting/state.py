@@ -11,6 +11,7 @@ from springtide.api.kinds import conditions as types
 from springtide.api.kinds.conditions import condition, holds
 from springtide.jobs.launchers import launching
 from springtide.jobs.observed import RUNNING
+from springtide.jobs.policies import worker_restart_policy
 from springtide.jobs.replicas import deferring
 from springtide.jobs.reporting import deliberate_waits, progress, rank_changes, replica_state, scalers
 from springtide.jobs.reporting.conditions import Conditions
@@ -55,6 +56,7 @@ def _working(snapshot: Snapshot, cause: str) -> State:
         return State(StateName.RUNNING, _with(needs, snapshot, cause))
     if differs := deferring.explained(snapshot):
         return State(StateName.RUNNING, _with(differs, snapshot, cause))
+    wanted_alive = wanted - len(snapshot.ledger.dead)
     scales = scalers.state(snapshot)
     if scales is not None and not snapshot.ledger.draining:
         return State(scales.name, _with(scales.explanation, snapshot, cause))
@@ -62,9 +64,9 @@ def _working(snapshot: Snapshot, cause: str) -> State:
         by = f"{snapshot.scaler.title}: " if snapshot.scaler is not None and not snapshot.scaler.adds else ""
         return State(StateName.SCALING_IN, f"{by}{deliberate_waits.draining(snapshot)}.")
     if differs := rank_changes.explained(snapshot):
-        grows = listed < wanted or not progress.of(snapshot.launcher).waits
+        grows = listed < wanted_alive or not progress.of(snapshot.launcher).waits
         return State(StateName.SCALING_OUT if grows else StateName.RUNNING, _with(differs, snapshot, cause))
-    if listed < wanted and snapshot.sizes.elastic:
+    if listed < wanted_alive and snapshot.sizes.elastic:
         return State(StateName.SCALING_OUT, _with(f"{_of(listed, wanted)} in the host list", snapshot, cause))
     return _running(snapshot, ready, wanted, cause)
 
@@ -78,10 +80,11 @@ def _running(snapshot: Snapshot, ready: int, wanted: int, cause: str) -> State:
 
 def _with(what: str, snapshot: Snapshot, cause: str) -> str:
     """The text with the reason why it is not more: a cause outside the operator, or a deliberate wait."""
+    dead = worker_restart_policy.explained(snapshot)
     if cause:
-        return f"{what}. {cause}"
+        return f"{'; '.join(filter(None, (what, dead)))}. {cause}"
     waits = deliberate_waits.settling(snapshot) or deliberate_waits.replacing(snapshot)
-    return f"{what}; {waits}." if waits else f"{what}."
+    return f"{'; '.join(filter(None, (what, dead, waits)))}."
 
 
 def _not_yet(snapshot: Snapshot, conditions: Conditions, cause: str) -> State:
@@ -97,6 +100,8 @@ def _not_yet(snapshot: Snapshot, conditions: Conditions, cause: str) -> State:
     unplaced = sum(pod is not None and not pod.node for pod in members)
     if not members and not snapshot.form.exists(snapshot):
         return State(StateName.CREATED, "The job has been accepted.")
+    if unplaced and deliberate_waits.starting(snapshot):
+        return State(StateName.QUEUED, _with(_too_few(snapshot, ready), snapshot, cause))
     if unplaced:
         return State(StateName.QUEUED, cause or f"{unplaced} of {wanted} workers wait for a place on a node.")
     if refusal := launching.refusal(snapshot):
@@ -133,6 +138,7 @@ def all_run(snapshot: Snapshot) -> bool:
     ends."""
     if not snapshot.shape.launcher:
         return snapshot.runs and not snapshot.ledger.retried
-    pods = [snapshot.workers.get(index) for index in snapshot.members]
-    everybody = len(pods) >= snapshot.wanted_size
+    alive = [index for index in snapshot.members if index not in snapshot.ledger.dead]
+    pods = [snapshot.workers.get(index) for index in alive]
+    everybody = len(snapshot.members) >= snapshot.wanted_size
     return snapshot.runs and everybody and all(pod is not None and pod.phase == RUNNING for pod in pods)

@@ -98,6 +98,7 @@ def over(snapshot: Snapshot) -> JobStatus:
     workers = f"0/{wanted}" if wanted else old.workers  # earlier releases left the last number of workers there
     if snapshot.shape.fixed:
         old = replace(old, explanation=state.state(snapshot, old.conditions).explanation)
+    old = snapshot.kind.status(snapshot, old)
     if not snapshot.workers and not old.replicas:
         return old if old.workers == workers else replace(old, workers=workers)
     replicas, roles = sum(pod.alive for pod in snapshot.workers.values()), dict(old.replica_statuses)
@@ -202,7 +203,7 @@ def _filled(snapshot: Snapshot, status: JobStatus, cause: str = "") -> JobStatus
     bounds = snapshot.sizes.bounds
     name, explanation = state.state(snapshot, status.conditions, cause)
     labels = snapshot.kind.selector(snapshot.job)
-    return replace(
+    filled = replace(
         status,
         replica_statuses=_replica_statuses(snapshot, status),
         state=name.value,
@@ -215,6 +216,7 @@ def _filled(snapshot: Snapshot, status: JobStatus, cause: str = "") -> JobStatus
         restarts=_restarts(snapshot),
         progress=training_progress.reported(snapshot),
     )
+    return snapshot.kind.status(snapshot, filled)
 
 
 def _serving(snapshot: Snapshot, status: JobStatus) -> int:
@@ -252,9 +254,10 @@ _TOLD_BEFORE: Final = frozenset({SET_BACK, SCALING})
 """Conditions whose event was recorded with the decision."""
 
 
-def events(old: JobStatus, new: JobStatus) -> tuple[Event, ...]:
+def events(old: JobStatus, new: JobStatus, quiet: frozenset[str] = frozenset()) -> tuple[Event, ...]:
     """The events of conditions that became true: on transitions only."""
-    changed = (each for each in new.conditions if each.type not in _TOLD_BEFORE and _has_changed(old, each))
+    silent = _TOLD_BEFORE | quiet
+    changed = (each for each in new.conditions if each.type not in silent and _has_changed(old, each))
     return tuple(_event(each) for each in changed)
 
 

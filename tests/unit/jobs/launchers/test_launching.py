@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from tests.unit.api.builders import a_template, an_mpijob
 from tests.unit.jobs.builders import ELASTIC, elastic, reasons, running
 from tests.unit.jobs.simulated import Cluster
+from tests.unit.jobs.toy_with_launcher import a_toy_with_launcher
 
+from springtide.api.kinds.replicas import RestartPolicy
 from springtide.jobs.actions import RequeueAfter
 from springtide.jobs.reporting import progress
 
@@ -309,3 +312,78 @@ def test_a_deleted_launcher_comes_back() -> None:
 def test_the_list_is_for_one_launcher_pod_alone() -> None:
     cluster = running(elastic(2))
     assert f'"$1" = {cluster.launcher().uid} ' in cluster.file("hosts_given.sh")
+
+
+# A launcher that waits for workers, and that may be created before all are ready.
+
+
+def crowded(places: int, **options: Any) -> Cluster:
+    """A job of three workers of which only some get ready."""
+    cluster = a_toy_with_launcher(3, **options)
+    cluster.reconcile()
+    cluster.ready(*cluster.workers()[:places])
+    cluster.reconcile()
+    return cluster
+
+
+def wait(cluster: Cluster, seconds: int) -> None:
+    cluster.now += timedelta(seconds=seconds)
+    for _ in range(3):
+        cluster.reconcile()
+
+
+def test_it_is_created_after_a_while_with_as_many_as_it_needs() -> None:
+    cluster = crowded(2, start=2, starts_early=True)
+    assert RequeueAfter(timedelta(seconds=60)) in cluster.plan().actions
+    assert cluster.status.explanation == (
+        "2 of 3 workers are ready; the launcher starts with all workers, or at 06:01:00 UTC with 2 of 3 workers."
+    )
+    wait(cluster, 59)
+    assert not cluster.of("Launcher")
+    wait(cluster, 1)
+    assert cluster.listed() == ["pi-worker-0", "pi-worker-1"]
+    cluster.ready("pi-launcher")
+    cluster.reconcile()
+    assert (cluster.status.state, cluster.status.workers) == ("Scaling out", "2/3")
+    cluster.settle()
+    assert cluster.listed() == ["pi-worker-0", "pi-worker-1", "pi-worker-2"]
+
+
+def test_the_while_begins_when_the_last_one_that_it_needs_has_started() -> None:
+    cluster = crowded(1, start=2, starts_early=True)
+    wait(cluster, 300)
+    assert not cluster.of("Launcher")
+    cluster.ready("pi-worker-2")
+    wait(cluster, 59)
+    assert not cluster.of("Launcher")
+    wait(cluster, 1)
+    assert cluster.of("Launcher")
+
+
+def test_the_user_chooses_the_while() -> None:
+    cluster = crowded(1, start=1, starts_early=True)
+    cluster.raw["metadata"]["annotations"]["springtide.dev/start-seconds"] = "5"
+    wait(cluster, 5)
+    assert cluster.listed() == ["pi-worker-0"]
+
+
+def test_it_is_created_at_once_when_all_are_ready() -> None:
+    cluster = crowded(3, start=1, starts_early=True)
+    assert cluster.of("Launcher")
+
+
+def test_it_waits_for_all_unless_it_may_start_early() -> None:
+    cluster = crowded(2)
+    wait(cluster, 3600)
+    assert not cluster.of("Launcher")
+    cluster = crowded(2, start=1)
+    wait(cluster, 3600)
+    assert not cluster.of("Launcher")
+
+
+def test_a_dead_worker_is_not_waited_for_by_a_launcher_that_may_start_without_it() -> None:
+    cluster = crowded(2, start=2, starts_early=True, worker_restarts=RestartPolicy.NEVER)
+    cluster.fail("pi-worker-2")
+    cluster.settle()
+    assert cluster.listed() == ["pi-worker-0", "pi-worker-1"]
+    assert not cluster.finished

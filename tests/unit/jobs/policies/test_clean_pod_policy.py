@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from tests.unit.jobs.builders import elastic, running
+from tests.unit.jobs.toy_with_launcher import a_toy_with_launcher, service_names
 
 from springtide.jobs.observed import Settings
 from springtide.jobs.policies.backoff_limit import CAP
@@ -82,3 +83,32 @@ def test_the_outcome_is_written_before_anything_is_cleaned() -> None:
     cluster.reconcile()
     assert cluster.finished
     assert set(cluster.pods) == before
+
+
+@pytest.mark.parametrize("succeeds", [True, False], ids=["success", "failure"])
+@pytest.mark.parametrize(
+    ("policy", "workers"),
+    [("None", ["pi-worker-0", "pi-worker-1", "pi-worker-2"]), ("Running", []), ("All", [])],
+)
+def test_a_kind_may_keep_its_launcher_and_delete_all_workers_and_their_services(
+    succeeds: bool, policy: str, workers: list[str]
+) -> None:
+    cluster = running(a_toy_with_launcher())
+    cluster.policy(cleanPodPolicy=policy)
+    assert service_names(cluster) == ["pi-worker-0", "pi-worker-1", "pi-worker-2"]
+    cluster.change("pi-worker-1", phase="Succeeded", ready=False)
+    cluster.succeed() if succeeds else cluster.fail("pi-launcher")
+    cluster.settle()
+    cluster.settle()
+    assert [pod.name for pod in cluster.of("Launcher")] == ["pi-launcher"]
+    assert cluster.workers() == workers
+    assert service_names(cluster) == workers
+
+
+def test_services_stay_while_their_workers_terminate() -> None:
+    cluster = running(a_toy_with_launcher())
+    cluster.succeed()
+    cluster.reconcile()
+    cluster.reconcile()
+    assert all(pod.terminating for pod in cluster.of("Worker"))
+    assert len(service_names(cluster)) == 3

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 from tests.unit.jobs.builders import elastic, reasons, running
+from tests.unit.jobs.toy_with_launcher import a_toy_with_launcher, service_names
 
+from springtide.api.kinds.replicas import RestartPolicy
 from springtide.jobs.actions import Patch
 from springtide.jobs.observed import Settings
 
@@ -98,3 +100,32 @@ def test_a_template_that_must_not_be_changed_is_left_alone_on_resume() -> None:
     cluster.policy(suspend=False)
     (patch,) = [each for each in cluster.plan().actions if isinstance(each, Patch) and each.key.kind == "Job"]
     assert patch.body == {"spec": {"suspend": False}}
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["submitted suspended", "suspended later"])
+def test_services_of_workers_go_and_come_back_with_them(first: bool) -> None:
+    cluster = a_toy_with_launcher()
+    if not first:
+        running(cluster)
+        assert len(service_names(cluster)) == 3
+    cluster.policy(suspend=True)
+    cluster.settle()
+    cluster.settle()
+    assert not cluster.pods
+    assert not service_names(cluster)
+    cluster.policy(suspend=False)
+    cluster.settle()
+    assert service_names(cluster) == cluster.workers() == ["pi-worker-0", "pi-worker-1", "pi-worker-2"]
+    assert cluster.launcher().phase == "Running"
+
+
+def test_dead_workers_come_back_too() -> None:
+    cluster = running(a_toy_with_launcher(worker_restarts=RestartPolicy.NEVER))
+    cluster.fail("pi-worker-1")
+    cluster.settle()
+    cluster.policy(suspend=True)
+    cluster.settle()
+    cluster.policy(suspend=False)
+    cluster.settle()
+    assert len(cluster.listed()) == 3
+    assert cluster.snapshot.ledger.dead == ()

@@ -13,13 +13,25 @@ from springtide.api.command_lines import Launch, launch_of
 from springtide.api.defaults.trainingjob import ET, bounds_of
 from springtide.api.job import Job
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
-from springtide.jobs.kind import Hosts, Kind, Shape, Sizes, Wanted
-from springtide.jobs.kinds.elastic_training import files, names, pods
+from springtide.api.kinds.status import JobStatus
+from springtide.api.kinds.trainingjob import JOB_STATUS_ANNOTATION, MAX_WAIT_TIME_ANNOTATION, TIMED_OUT
+from springtide.jobs.kind import Hosts, Kind, MaxWait, Shape, Sizes, Wanted
+from springtide.jobs.kinds.elastic_training import files, names, phases, pods
 from springtide.jobs.launchers.pod import POD
 from springtide.jobs.observed import Exit, Settings
 from springtide.jobs.parts import access, launcher_advice, launcher_names, launcher_programs, services, ssh
+from springtide.jobs.policies import worker_restart_policy
+from springtide.jobs.snapshot import Snapshot
 
 _PORTS: Final = ({"name": "ssh-port", "port": 22}, {"name": "kubeai-service-port", "port": 9009})
+
+
+_REASONS: Final = {
+    "WorkerReplaced": "TrainingJobWorkerFailed",
+    worker_restart_policy.NOT_REPLACED: "TrainingJobWorkerFailed",
+    worker_restart_policy.CREATED: "TrainingJobWorkerCreated",
+}
+"""Events by et-operator's names."""
 
 
 class _Launching:
@@ -66,6 +78,7 @@ class ElasticTrainingKind(Kind):
     launching = _Launching()
     hosts = services = secrets = _Wiring()
     resizable = _Sizes()
+    quiet_conditions = frozenset(phases.STEPS)
 
     def shape(self, job: Job[ET]) -> Shape:
         found = _launch(job)
@@ -77,6 +90,12 @@ class ElasticTrainingKind(Kind):
             config_name=launcher_names.config(job),
             saves=_is_elastic(found) and launcher_programs.saves(found),
             waits_for_workers=True,
+            starts_early=job.own.start_size_min,
+            worker_restarts=job.own.worker_restart,
+            launcher_restarts=job.own.launcher_restart,
+            evictions_count=True,
+            max_wait=_max_wait(job),
+            keeps_launcher=True,
         )
 
     def pod_name(self, job: Job[ET], role: str, index: int) -> str:
@@ -94,11 +113,22 @@ class ElasticTrainingKind(Kind):
     def scaler_label(self) -> str:
         return names.SCALED_BY
 
+    def event_reason(self, reason: str) -> str:
+        return _REASONS.get(reason, reason)
+
+    def status(self, snapshot: Snapshot, status: JobStatus) -> JobStatus:
+        return phases.filled(snapshot, status)
+
     def advice(self, job: Job[ET], ended: Exit) -> str:
         return launcher_advice.on(job, job.own.slots_per_worker, ended)
 
     def selector(self, job: Job[ET]) -> Mapping[str, str]:
         return names.role(job, "worker")
+
+
+def _max_wait(job: Job[ET]) -> MaxWait | None:
+    limit = job.own.max_wait
+    return MaxWait(limit, MAX_WAIT_TIME_ANNOTATION, {JOB_STATUS_ANNOTATION: TIMED_OUT}) if limit is not None else None
 
 
 def _launch(job: Job[ET]) -> Launch | None:

@@ -37,7 +37,8 @@ class Keys:
 
     @property
     def home(self) -> str:
-        return os.path.dirname(self.folder) if os.path.basename(self.folder) == ".ssh" else HOME
+        """The home that the keys are in; empty if they are elsewhere."""
+        return os.path.dirname(self.folder) if os.path.basename(self.folder) == ".ssh" else ""
 
 
 def keys_of(pod: Mapping[str, Any], container: Mapping[str, Any], private_key: Callable[[str], str]) -> Keys | None:
@@ -105,7 +106,7 @@ def write(
     for folder in (directory, directory / "ssh"):
         folder.chmod(0o755)
     settings = directory / "ssh" / "sshd_config"
-    at_home = [] if keys.home == HOME else [Mount(f"{keys.home}/.sshd_config", str(settings), read_only=True)]
+    at_home = [] if keys.home in ("", HOME) else [Mount(f"{keys.home}/.sshd_config", str(settings), read_only=True)]
     ours = [Mount(f"/etc/{name}", str(directory / name)) for name in _FILES]
     return [Mount("/etc/ssh", str(directory / "ssh"), read_only=True), *at_home, *ours]
 
