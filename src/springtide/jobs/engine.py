@@ -260,13 +260,16 @@ def _hosts_written(seen: Snapshot, then: Snapshot, hosts: Hosts, why: Iterable[D
     narrowed after it."""
     still = {*hosts.reachable, *host_list.listed(seen)}
     wide = replace(hosts, reachable=(*hosts.reachable, *sorted(still - {*hosts.reachable})))
-    before, after = (wiring.wanted(then.kind, then.job, each) for each in (wide, hosts))
+    after = wiring.wanted(then.kind, then.job, hosts)
+    before = after if wide == hosts else wiring.wanted(then.kind, then.job, wide)
     first, last = objects.in_two_steps(then.observed, before, after)
     return [*first, *_config(seen, then, hosts, why), *last]
 
 
 def _freed(then: Snapshot, hosts: Hosts) -> tuple[Action, ...]:
     """Deletions of objects beside the pods that are no longer needed."""
+    if not then.observed.objects:
+        return ()
     group = _wanted_group(then)
     wanted = (*wiring.wanted(then.kind, then.job, hosts), *((group,) if group else ()))
     return objects.surplus(then.observed, {then.config_key, *(objects.key_of(each.manifest) for each in wanted)})
