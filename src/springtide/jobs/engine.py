@@ -236,9 +236,17 @@ def _after(seen: Snapshot) -> Plan:
         *_withdrawn(seen),
         *cleaned,
         *(_ungrouped(seen) if clean_pod_policy.frees_group(seen) else ()),
-        *(_freed(seen, host_list.hosts(seen)) if seen.kind.objects is not None else ()),
+        *_unneeded(seen),
     ]
     return _told(seen, actions, (), status.over(seen), [left])
+
+
+def _unneeded(seen: Snapshot) -> tuple[Action, ...]:
+    """What a finished job no longer needs: an autoscaler, and Services of replicas that do not run on."""
+    if seen.kind.objects is None and not seen.shape.fixed:
+        return ()
+    hosts = host_list.hosts(seen)
+    return _freed(seen, replace(hosts, fixed=(), leaving=()) if clean_pod_policy.stops(seen) else hosts)
 
 
 def _unlisted(seen: Snapshot, cleaned: Iterable[Action]) -> list[Action]:

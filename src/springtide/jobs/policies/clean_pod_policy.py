@@ -19,13 +19,17 @@ def cleaned(snapshot: Snapshot) -> tuple[Action, ...]:
     """Deletes all pods, the workers that have not ended, or none. The launcher and its batch Job are kept for
     inspection unless all pods are deleted. A job that was cut short is stopped under every policy. The launcher is
     deleted last, so that an interrupted clean-up is continued."""
-    policy = snapshot.job.run.clean_pod_policy
-    if policy is CleanPodPolicy.NONE and not _cut_short(snapshot):
+    if not stops(snapshot):
         return ()
-    everything = policy is CleanPodPolicy.ALL
+    everything = snapshot.job.run.clean_pod_policy is CleanPodPolicy.ALL
     pods = tuple(pod for pod in snapshot.replicas if everything or not pod.ended)
     launcher = everything or snapshot.form.goes_on(snapshot)
     return (*deletions(pods), *(snapshot.form.removed(snapshot) if launcher else ()))
+
+
+def stops(snapshot: Snapshot) -> bool:
+    """Whether no pod of the finished job runs on. Then no Service is needed either."""
+    return snapshot.job.run.clean_pod_policy is not CleanPodPolicy.NONE or _cut_short(snapshot)
 
 
 def _cut_short(snapshot: Snapshot) -> bool:
