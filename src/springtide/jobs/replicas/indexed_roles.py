@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from typing import Final
 
 from springtide.api.kinds.replicas import RestartPolicy
+from springtide.api.kinds.status import ReplicaStatus
 from springtide.jobs.actions import Action, Create, Decision
 from springtide.jobs.endings import causes, outcomes
 from springtide.jobs.endings.outcomes import Outcome
@@ -20,6 +22,9 @@ from springtide.jobs.ledger import Ledger, token
 from springtide.jobs.observed import FAILED, SUCCEEDED, Exit, Pod
 from springtide.jobs.policies import backoff_limit, force_delete, whole_job_restart
 from springtide.jobs.snapshot import Snapshot
+
+_NAMED: Final = 3
+"""The most replicas that a message names."""
 
 
 def pods(snapshot: Snapshot) -> Mapping[str, Pod]:
@@ -118,7 +123,28 @@ def answered(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
         message = f"{each.name} {causes.worker(pod)}; it is tried again"
         why.append(Decision(snapshot.now, "ReplicaRestarted", message, warning=True))
     ledger, whole = whole_job_restart.answered(snapshot, ledger, there)
-    return ledger, whole or why
+    return ledger, whole or [*why, *_replaced(snapshot)]
+
+
+def _replaced(snapshot: Snapshot) -> list[Decision]:
+    """The decision about replicas that others have deleted: they run again, without counting as failures. The status
+    still counts them; this plan's status no longer does, so they are reported once."""
+    there = pods(snapshot)
+    if not set(snapshot.ledger.retried) <= {token(pod.uid) for pod in there.values()}:
+        return []  # those were deleted by the operator
+    known = {*there, *snapshot.ledger.done, *snapshot.ledger.moved}
+    names: list[str] = []
+    for role in snapshot.shape.fixed:
+        counted = snapshot.job.status.replica_statuses.get(role, ReplicaStatus())
+        lost = counted.active + counted.succeeded + counted.failed - len(snapshot.observed.of(role))
+        missing = [each.name for each in snapshot.fixed if each.role == role and each.name not in known]
+        names += missing[: max(lost, 0)]
+    if not names:
+        return []
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    were = "was deleted; it is" if len(names) == 1 else "were deleted; they are"
+    message = f"{', '.join(names[:_NAMED])}{more} {were} created again"
+    return [Decision(snapshot.now, "ReplicaReplaced", message)]
 
 
 def _counted(ledger: Ledger, each: Replica, pod: Pod, snapshot: Snapshot) -> Ledger:
