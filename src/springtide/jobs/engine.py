@@ -349,23 +349,27 @@ def _hosts_written(seen: Snapshot, then: Snapshot, hosts: Hosts, why: Iterable[D
     narrowed after it."""
     still = {*hosts.reachable, *host_list.listed(seen)}
     wide = replace(hosts, reachable=(*hosts.reachable, *sorted(still - {*hosts.reachable})))
-    before, after = (wiring.wanted(then.kind, then.job, each) for each in (wide, hosts))
+    after = wiring.wanted(then.kind, then.job, hosts)
+    before = after if wide == hosts else wiring.wanted(then.kind, then.job, wide)
     first, last = objects.in_two_steps(then.observed, before, after)
     return [*first, *_config(seen, then, hosts, why), *last]
 
 
 def _freed(then: Snapshot, hosts: Hosts) -> tuple[Action, ...]:
     """Deletions of objects beside the pods that are no longer needed."""
+    if not then.observed.objects:
+        return ()
     group = _wanted_group(then)
     wanted = (*wiring.wanted(then.kind, then.job, hosts), *((group,) if group else ()))
     return objects.surplus(then.observed, {then.config_key, *(objects.key_of(each.manifest) for each in wanted)})
 
 
 def _freed_after(seen: Snapshot) -> tuple[Action, ...]:
-    """The same for a job that has finished: what its workers need goes with them."""
-    cleaned = clean_pod_policy.deletes_workers(seen)
-    then = seen.with_ledger(launching.fresh_run(seen.ledger)) if cleaned else seen
-    return _freed(then, host_list.hosts(then))
+    """The same for a job that has finished: what its replicas need goes with them."""
+    if not clean_pod_policy.stops(seen):
+        return _freed(seen, host_list.hosts(seen))
+    then = seen.with_ledger(launching.fresh_run(seen.ledger))
+    return _freed(then, replace(host_list.hosts(then), fixed=(), leaving=()))
 
 
 def _config(seen: Snapshot, then: Snapshot, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
