@@ -76,9 +76,9 @@ async def test_workers_that_do_not_start_are_rolled_back(operated: World) -> Non
     async with moving(operated, keeps=lambda name: name.endswith("worker-2")):
         scaled = ScaledJob(operated)
         await scaled.running(1)
-        await scaled.scale_out("grow", 2, timeout=1)
+        await scaled.scale_out("grow", 2, timeout=4)
         failed = await scaled.until(SCALE_OUTS, "grow", "ScaleFailed")
-        assert failed["message"].startswith(f"1 of 2 ready within 1 s; {NAME}-worker-2: ")
+        assert failed["message"].startswith(f"1 of 2 ready within 4 s; {NAME}-worker-2: ")
         await operated.until(scaled.workers, lambda found: found == [f"{NAME}-worker-0"])
     assert await scaled.size() == 1
 
