@@ -36,18 +36,19 @@ class ScalerExecutor:
         match action:
             case ScalerStatusPatch(scaler, status):
                 await self.write_status(job.namespace, scaler, status)
-            case ScalerEvent(scaler, kind, reason, message):
-                self.record(job.namespace, scaler, kind, reason, message)
+            case ScalerEvent():
+                self.tell(job.namespace, action)
             case BindScaler(scaler):
                 await self._bind(job.namespace, scaler, {part: reference[part] for part in _OWNER})
             case RunScript():
                 self._scripts.start(job, action)
 
-    def record(self, namespace: str, scaler: Scaler, kind: str, reason: str, message: str) -> None:
+    def tell(self, namespace: str, event: ScalerEvent) -> None:
+        scaler = event.scaler
         resource = self._scalers.informers[scaler.kind].resource
         about = {"apiVersion": resource.api_version, "kind": resource.kind, "namespace": namespace}
         about |= {"name": scaler.name, "uid": scaler.uid, "resourceVersion": scaler.resource_version}
-        self._recorder.record(about, kind, reason, quoting.bounded(message))
+        self._recorder.record(about, event.type, event.reason, quoting.bounded(event.message))
 
     async def write_status(self, namespace: str, scaler: Scaler, status: ScalerStatus) -> None:
         """Conflict if the scaler has changed since it was observed."""

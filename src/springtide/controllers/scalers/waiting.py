@@ -16,6 +16,7 @@ from springtide.controllers.job_keys import JobKey
 from springtide.controllers.scalers.acting import ScalerExecutor
 from springtide.controllers.scalers.cache import ScalerKey, Scalers
 from springtide.controllers.views import JobView, ScalerView
+from springtide.jobs.actions import ScalerEvent
 from springtide.jobs.scaling import orphans
 from springtide.jobs.scaling.orphans import Reference
 from springtide.kube.client import Client
@@ -65,7 +66,7 @@ class ScalersWithoutJob:
         if plan.status is not None:
             await jobs.executor.write_status(job.namespace, scaler, plan.status)
         if plan.failure:
-            jobs.executor.record(job.namespace, scaler, "Warning", orphans.failed_reason(scaler), plan.failure)
+            jobs.executor.tell(job.namespace, ScalerEvent(scaler, "Warning", plan.reason, plan.failure))
         return Result(requeue_after=plan.again.total_seconds()) if plan.again is not None else None
 
     async def _exists(self, job: JobKey, view: ScalerView) -> bool:

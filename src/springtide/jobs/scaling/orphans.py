@@ -38,6 +38,8 @@ class OrphanPlan:
     status: ScalerStatus | None = None
     """The new status; None: it stays."""
     failure: str = ""
+    reason: str = ""
+    """Of the event about the failure."""
     again: timedelta | None = None
     """When to look again."""
 
@@ -59,10 +61,6 @@ def plan(scaler: Scaler, job: Reference, owner: Reference | None, now: datetime)
     return OrphanPlan(_waiting(scaler, phase, job, now), again=patience - age)
 
 
-def failed_reason(scaler: Scaler) -> str:
-    return statuses.OUT_FAILED if scaler.adds else statuses.IN_FAILED
-
-
 def _failure(scaler: Scaler, phase: ScalerPhase, job: Reference, owner: Reference | None) -> str:
     if scaler.error:
         return scaler.error
@@ -79,7 +77,8 @@ def _failure(scaler: Scaler, phase: ScalerPhase, job: Reference, owner: Referenc
 def _failed(scaler: Scaler, phase: ScalerPhase, why: str, now: datetime) -> OrphanPlan:
     """A new scaler is accepted first, in the same write: its conditions tell what happened in order."""
     status = statuses.accepted(scaler.status, why, now) if phase is ScalerPhase.NEW else scaler.status
-    return OrphanPlan(statuses.failed(status, Trigger.ABORTED, failed_reason(scaler), why, now), why)
+    reason = statuses.OUT_FAILED if scaler.adds else statuses.IN_FAILED
+    return OrphanPlan(statuses.failed(status, Trigger.ABORTED, reason, why, now), why, reason)
 
 
 def _waiting(scaler: Scaler, phase: ScalerPhase, job: Reference, now: datetime) -> ScalerStatus:
