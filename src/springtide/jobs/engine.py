@@ -80,13 +80,14 @@ def _ongoing(seen: Snapshot) -> Plan:
         *moving_in_place.deleted(then),
     )
     hosts = host_list.hosts(then, going)
-    actions = _hosts_written(seen, then, hosts, why)
+    wanted = wiring.wanted(then.kind, then.job, hosts)
+    actions = _hosts_written(seen, then, hosts, wanted, why)
     rewritten = any(isinstance(action, Patch) and action.key == seen.config_key for action in actions)
     actions += _group(then)
     actions += _worker_pods(then)
     actions += [*indexed_roles.created(then, MOST_PODS), *launching.created(then), *then.form.switched(then)]
     actions += relocating.suspended(then)
-    actions += _freed(then, hosts)
+    actions += _freed(then, wanted)
     actions += objects.deletions(going)
     if not rewritten:
         nudge, wait = launching.nudged(then)
@@ -219,9 +220,10 @@ def _suspended(seen: Snapshot) -> Plan:
     """Deletes all pods. Once the last one is gone the job is reset: the next run starts with fresh names."""
     then = seen.with_ledger(Ledger() if suspend.is_quiet(seen) else launching.fresh_run(seen.ledger))
     hosts = host_list.hosts(then, seen.observed.pods)
-    actions = [*_hosts_written(seen, then, hosts, ()), *suspend.stopped(then), *_ungrouped(then)]
+    wanted = wiring.wanted(then.kind, then.job, hosts)
+    actions = [*_hosts_written(seen, then, hosts, wanted, ()), *suspend.stopped(then), *_ungrouped(then)]
     actions += launching.created(then)
-    actions += _freed(then, hosts)
+    actions += _freed(then, wanted)
     return _told(then, actions, (), status.suspended(then))
 
 
@@ -236,7 +238,7 @@ def _after(seen: Snapshot) -> Plan:
         *_withdrawn(seen),
         *cleaned,
         *(_ungrouped(seen) if clean_pod_policy.frees_group(seen) else ()),
-        *_freed(seen, host_list.hosts(seen)),
+        *_freed(seen, wiring.wanted(seen.kind, seen.job, host_list.hosts(seen))),
     ]
     return _told(seen, actions, (), status.over(seen), [left])
 
@@ -255,20 +257,22 @@ def _withdrawn(seen: Snapshot) -> list[Action]:
     return [action for each in held for action in objects.ensured(seen.observed, each)]
 
 
-def _hosts_written(seen: Snapshot, then: Snapshot, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
+def _hosts_written(
+    seen: Snapshot, then: Snapshot, hosts: Hosts, after: tuple[Wanted, ...], why: Iterable[Decision]
+) -> list[Action]:
     """The launcher can reach every listed worker at all times: the Role is widened before the host list is written and
     narrowed after it."""
     still = {*hosts.reachable, *host_list.listed(seen)}
     wide = replace(hosts, reachable=(*hosts.reachable, *sorted(still - {*hosts.reachable})))
-    before, after = (wiring.wanted(then.kind, then.job, each) for each in (wide, hosts))
+    before = after if wide == hosts else wiring.wanted(then.kind, then.job, wide)
     first, last = objects.in_two_steps(then.observed, before, after)
     return [*first, *_config(seen, then, hosts, why), *last]
 
 
-def _freed(then: Snapshot, hosts: Hosts) -> tuple[Action, ...]:
+def _freed(then: Snapshot, needed: Iterable[Wanted]) -> tuple[Action, ...]:
     """Deletions of objects beside the pods that are no longer needed."""
     group = _wanted_group(then)
-    wanted = (*wiring.wanted(then.kind, then.job, hosts), *((group,) if group else ()))
+    wanted = (*needed, *((group,) if group else ()))
     return objects.surplus(then.observed, {then.config_key, *(objects.key_of(each.manifest) for each in wanted)})
 
 
