@@ -25,6 +25,7 @@ import pytest
 from tests.docs.pages import DOCS, ROOT, sections
 
 from springtide.api.kinds import conditions
+from springtide.jobs.kinds.elastic_training import phases
 from springtide.jobs.reporting import wait_causes
 from springtide.jobs.reporting.state_name import StateName
 from springtide.kube.events import EventRecorder
@@ -196,7 +197,8 @@ def condition_reasons() -> set[str]:
 def event_reasons() -> set[str]:
     """Conditions that come to be are events too; of those that end only a suspension."""
     resumed = {each.reason for each in given()[0] if (each.to, each.type) == ("false", conditions.SUSPENDED)}
-    return {each.reason for each in given()[0] if each.to not in CONDITIONS_ONLY} - {""} | of_waits() | resumed
+    told = (each for each in given()[0] if each.to not in CONDITIONS_ONLY and each.type not in phases.STEPS)
+    return {each.reason for each in told} - {""} | of_waits() | resumed
 
 
 # What the pages say.

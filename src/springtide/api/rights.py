@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rights of an operator, as the rules of a ClusterRole.
 
-It creates Roles for launchers, and Kubernetes allows granting only rights that one has: hence `pods/exec`.
+It creates Roles for launchers, and Kubernetes allows granting only rights that one has: hence `pods/exec`, by which it
+also runs the scripts of scalers.
 """
 
 from __future__ import annotations

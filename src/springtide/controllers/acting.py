@@ -19,29 +19,44 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
 from springtide.api.kinds.conditions import condition
 from springtide.api.kinds.status import JobStatus
-from springtide.controllers import keys
-from springtide.controllers.caches import Caches, JobKey
-from springtide.controllers.inquiring import Inquirer
+from springtide.controllers import keys, refusals
+from springtide.controllers.background import Background
+from springtide.controllers.caches import Caches
+from springtide.controllers.job_keys import JobKey
 from springtide.controllers.metrics import Metrics
+from springtide.controllers.scalers.acting import ScalerExecutor
+from springtide.controllers.status_patches import status_patch
 from springtide.controllers.views import JobView
 from springtide.jobs import host_list
-from springtide.jobs.actions import Action, Create, Delete, Event, Inquire, Patch, RequeueAfter, Secrets, StatusPatch
-from springtide.jobs.objects import ROLE, key_of
+from springtide.jobs.actions import (
+    Action,
+    BindScaler,
+    Create,
+    Delete,
+    Event,
+    Inquire,
+    Patch,
+    RequeueAfter,
+    RunScript,
+    ScalerEvent,
+    ScalerStatusPatch,
+    Secrets,
+    StatusPatch,
+)
+from springtide.jobs.objects import key_of
 from springtide.jobs.observed import Key as Name
 from springtide.jobs.parts import ssh
 from springtide.jobs.reporting import quoting, wait_causes
 from springtide.jobs.reporting.state_name import StateName
 from springtide.kube import errors, request
 from springtide.kube.client import Client
-from springtide.kube.controller import Result, Retry, Terminal
+from springtide.kube.controller import Result
 from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informer
-from springtide.kube.merge_patch import difference
 from springtide.kube.request import NO_QUERY, DeleteOptions
 from springtide.kube.request import Patch as PatchKind
 from springtide.kube.resources import Key, Obj
@@ -54,47 +69,6 @@ SHARED_SECONDS: Final = 60.0
 """Its deletion is not observed, either."""
 _AT_ONCE: Final = 16
 """Writes for one job that are made concurrently."""
-_SOON: Final = 30.0
-"""Seconds; a wait shorter than this takes precedence over the back-off of a rejection."""
-_REFUSALS: Final = (errors.Forbidden, errors.Invalid, errors.BadRequest)
-_WEBHOOK: Final = "failed calling webhook"
-
-
-class Taken(Exception):
-    """A name that the job needs is taken by an object that does not belong to the job."""
-
-    def __init__(self, reason: str, message: str, retry: float) -> None:
-        super().__init__(message)
-        self.reason, self.retry = reason, retry
-
-
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    """A pod or batch Job that the API server rejected, or whose name is taken."""
-
-    create: Create
-    refusal: errors.ApiError | Taken
-
-    @property
-    def role(self) -> str:
-        return str(self._labels.get(ROLE, ""))
-
-    def is_selected(self, selector: str) -> bool:
-        """Whether the status with this selector counts the pod."""
-        wanted = dict(pair.split("=", 1) for pair in selector.split(",") if pair)
-        return bool(wanted) and wanted.items() <= self._labels.items()
-
-    @property
-    def _labels(self) -> Mapping[str, str]:
-        labels: Mapping[str, str] = self.create.manifest["metadata"]["labels"]
-        return labels
-
-    @property
-    def cause(self) -> wait_causes.Cause:
-        metadata = self.create.manifest["metadata"]
-        kind, name = self.create.manifest["kind"], metadata["name"]
-        what = f"A {self.role.lower()} pod" if self.role else f'{kind} "{name}"'
-        return wait_causes.refused(metadata["namespace"], what, str(self.refusal))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,20 +104,21 @@ class Executor:
         caches: Caches,
         jobs: Informer[JobView],
         recorder: EventRecorder,
-        inquirer: Inquirer,
+        background: Background,
         metrics: Metrics,
     ) -> None:
         self._client, self._caches, self._jobs = client, caches, jobs
-        self._recorder, self._inquirer, self._metrics = recorder, inquirer, metrics
+        self._recorder, self._background, self._metrics = recorder, background, metrics
+        self._scalers = ScalerExecutor(client, caches.scalers, recorder, background.scripts)
         self._shared: dict[tuple[str, Name], float] = {}
         """Objects of others that jobs use, by uid of the job, and until when they need not be looked at again."""
 
     def forget(self, job: JobKey) -> None:
         """The job is gone, or no longer needs events to be looked up."""
-        self._inquirer.forget(job)
+        self._background.inquirer.forget(job)
 
     async def act(self, subject: Subject, old: JobStatus, actions: Sequence[Action]) -> Result | None:
-        refused: list[_Refused] = []
+        refused: list[refusals.Refused] = []
         for batch in _batches(actions):
             if _makes_pods(batch[0]):
                 refused += await self._create_pods(subject, old, batch)
@@ -155,10 +130,10 @@ class Executor:
         if not refused:
             return None if wait is None else Result(requeue_after=wait)
         if not any(isinstance(each, StatusPatch) for each in actions):
-            await self._write_status(subject, old, _without(old, old, refused))
-        raise _until(_taken(refused) or refused[0].refusal, wait)
+            await self._write_status(subject, old, refusals.without(old, old, refused))
+        raise refusals.until(refusals.first_taken(refused) or refused[0].refusal, wait)
 
-    async def _do(self, subject: Subject, old: JobStatus, action: Action, refused: Sequence[_Refused]) -> None:
+    async def _do(self, subject: Subject, old: JobStatus, action: Action, refused: Sequence[refusals.Refused]) -> None:
         match action:
             case Create() as create:
                 await self._create_or_tell(subject, old, create)
@@ -169,29 +144,31 @@ class Executor:
             case Event(kind, reason, message):
                 self._recorder.record(subject.reference, kind, reason, quoting.bounded(message))
             case StatusPatch(status):
-                await self._write_status(subject, old, _without(old, status, refused))
+                await self._write_status(subject, old, refusals.without(old, status, refused))
             case Inquire(_, uid):
-                self._inquirer.ask(subject.job, uid)
+                self._background.inquirer.ask(subject.job, uid)
+            case BindScaler() | RunScript() | ScalerEvent() | ScalerStatusPatch():
+                await self._scalers.do(subject.job, subject.reference, action)
 
-    async def _create_pods(self, subject: Subject, old: JobStatus, creates: Sequence[Action]) -> list[_Refused]:
+    async def _create_pods(self, subject: Subject, old: JobStatus, creates: Sequence[Action]) -> list[refusals.Refused]:
         """The pods that were rejected."""
         pods = [each for each in creates if isinstance(each, Create)]
         done = await asyncio.gather(*(self._create(subject, each) for each in pods), return_exceptions=True)
         refused = []
         for create, failure in zip(pods, done, strict=True):
-            if isinstance(failure, errors.ApiError | Taken) and _is_refusal(failure):
-                refused.append(_Refused(create, failure))
+            if isinstance(failure, errors.ApiError | refusals.Taken) and refusals.is_refusal(failure):
+                refused.append(refusals.Refused(create, failure))
             elif failure is not None:
                 raise failure
         self._tell(subject, old, refused)
         return refused
 
-    def _tell(self, subject: Subject, old: JobStatus, refused: Sequence[_Refused]) -> None:
+    def _tell(self, subject: Subject, old: JobStatus, refused: Sequence[refusals.Refused]) -> None:
         """Records an event once: a name stays taken, and a quota exhausted, until a user reacts."""
-        taken = _taken(refused)
+        taken = refusals.first_taken(refused)
         if taken is not None and host_list.is_news(old, str(taken)):
             self._recorder.record(subject.reference, "Warning", taken.reason, str(taken))
-        cause, before = _cause(refused), condition(old.conditions, wait_causes.WAITING)
+        cause, before = refusals.first_cause(refused), condition(old.conditions, wait_causes.WAITING)
         if cause is not None and wait_causes.is_news(before, cause.reason, cause.message):
             self._recorder.record(subject.reference, "Warning", cause.reason, quoting.bounded(cause.sentence))
 
@@ -199,10 +176,10 @@ class Executor:
         """Creates an object that all later actions need."""
         try:
             await self._create(subject, create)
-        except (errors.ApiError, Taken) as refusal:
-            if not _is_refusal(refusal):
+        except (errors.ApiError, refusals.Taken) as refusal:
+            if not refusals.is_refusal(refusal):
                 raise
-            await self._hold_up(subject, old, _Refused(create, refusal))
+            await self._hold_up(subject, old, refusals.Refused(create, refusal))
 
     async def _write_together(self, subject: Subject, old: JobStatus, actions: Sequence[Action]) -> None:
         """Services and the config object. An error other than a rejection comes first: it may mean that the plan was
@@ -214,19 +191,23 @@ class Executor:
         done = await asyncio.gather(*writes, return_exceptions=True)
         refused = []
         for action, failure in zip(actions, done, strict=True):
-            if isinstance(action, Create) and isinstance(failure, errors.ApiError | Taken) and _is_refusal(failure):
-                refused.append(_Refused(action, failure))
+            if (
+                isinstance(action, Create)
+                and isinstance(failure, errors.ApiError | refusals.Taken)
+                and refusals.is_refusal(failure)
+            ):
+                refused.append(refusals.Refused(action, failure))
             elif failure is not None:
                 raise failure
         if refused:
             await self._hold_up(subject, old, refused[0])
 
-    async def _hold_up(self, subject: Subject, old: JobStatus, found: _Refused) -> None:
+    async def _hold_up(self, subject: Subject, old: JobStatus, found: refusals.Refused) -> None:
         """All later actions need the rejected object: the status states only that, and the plan ends."""
         self._tell(subject, old, [found])
         held_up = replace(old, state=old.state or StateName.CREATED.value)
-        await self._write_status(subject, old, _without(old, held_up, [found]))
-        raise _until(found.refusal, None) from found.refusal
+        await self._write_status(subject, old, refusals.without(old, held_up, [found]))
+        raise refusals.until(found.refusal, None) from found.refusal
 
     async def _create(self, subject: Subject, create: Create) -> None:
         if self._is_known(subject, create):
@@ -255,7 +236,7 @@ class Executor:
             return
         name, kind = manifest["metadata"]["name"], manifest["kind"]
         if (owner.get("kind"), owner.get("name")) == (subject.kind, subject.key.name):
-            raise Taken(
+            raise refusals.Taken(
                 host_list.REMAINS,
                 host_list.remains(subject.kind, {f"{kind} {name}": None}, datetime.now(UTC)),
                 REMAINS_RETRY,
@@ -263,7 +244,7 @@ class Executor:
         if create.shared and set(create.shared) <= set(found.get("data") or {}):
             self._remember(subject, create)
             return
-        raise Taken(host_list.EXISTS, host_list.exists(kind, name, subject.kind), TAKEN_RETRY)
+        raise refusals.Taken(host_list.EXISTS, host_list.exists(kind, name, subject.kind), TAKEN_RETRY)
 
     def _is_known(self, subject: Subject, create: Create) -> bool:
         """An object of others has no label of the job, so caches do not hold it and every plan would create it."""
@@ -279,15 +260,14 @@ class Executor:
         known = {"resourceVersion": patch.resource_version, "uid": patch.uid}
         if meant := {name: value for name, value in known.items() if value is not None}:
             body["metadata"] = {**(body.get("metadata") or {}), **meant}
-        informer = self._jobs if patch.key.kind == subject.kind else self._named(patch.key)
-        await self._send_patch(informer, _key(subject, patch.key), body)
+        await self._send_patch(self._named(subject, patch.key), _key(subject, patch.key), body)
 
     async def _send_patch(self, informer: Informer[Any], key: Key, body: Obj) -> None:
         wanted = request.patch(informer.resource, key, body, PatchKind.MERGE, "", NO_QUERY)
         informer.absorb((await self._client.raw(wanted)).body)
 
     async def _delete(self, subject: Subject, delete: Delete) -> None:
-        informer = self._jobs if delete.key.kind == subject.kind else self._named(delete.key)
+        informer = self._named(subject, delete.key)
         options = DeleteOptions(propagation="Background", grace=delete.grace, uid=delete.uid)
         try:
             answer = await self._client.raw(request.delete(informer.resource, _key(subject, delete.key), options))
@@ -309,75 +289,13 @@ class Executor:
         wanted = request.patch(self._jobs.resource, subject.key, body, PatchKind.MERGE, "status", NO_QUERY)
         self._jobs.absorb((await self._client.raw(wanted)).body)
 
-    def _named(self, name: Name) -> Informer[Any]:
+    def _named(self, subject: Subject, name: Name) -> Informer[Any]:
+        if name.kind == subject.kind:
+            return self._jobs
         return self._informer(name.api_version, name.kind)
 
     def _informer(self, api_version: str, kind: str) -> Informer[Any]:
         return self._caches.named(api_version, kind)
-
-
-def _is_refusal(failure: errors.ApiError | Taken) -> bool:
-    """Whether users must see the failure: an unavailable admission webhook is a server error, and may last as long as a
-    quota."""
-    webhook = isinstance(failure, errors.ServerError) and _WEBHOOK in str(failure)
-    return isinstance(failure, (*_REFUSALS, Taken)) or webhook
-
-
-def _taken(refused: Sequence[_Refused]) -> Taken | None:
-    return next((each.refusal for each in refused if isinstance(each.refusal, Taken)), None)
-
-
-def _cause(refused: Sequence[_Refused]) -> wait_causes.Cause | None:
-    """The cause of the first rejection: pods of a job are mostly rejected for the same reason."""
-    return next((each.cause for each in refused if not isinstance(each.refusal, Taken)), None)
-
-
-def _without(old: JobStatus, planned: JobStatus, refused: Sequence[_Refused]) -> JobStatus:
-    """The status without the rejected pods, which the plan had counted, and with the cause. The text is the same every
-    time, so that the status is not written again and again."""
-    if not refused:
-        return planned
-    missing, now = sum(each.is_selected(planned.selector) for each in refused), datetime.now(UTC)
-    less = replace(planned, replicas=max(planned.replicas - missing, 0))
-    if (taken := _taken(refused)) is not None:
-        return host_list.told(old, less, taken.reason, str(taken), now)
-    before, cause = condition(old.conditions, wait_causes.WAITING), _cause(refused)
-    kept = (before if before is not None and each.type == before.type else each for each in less.conditions)
-    conditions = wait_causes.told(tuple(kept), cause, now)
-    return replace(less, conditions=conditions, explanation=wait_causes.explained(conditions, cause))
-
-
-def _until(refusal: errors.ApiError | Taken, wait: float | None) -> Exception:
-    """When to retry. A quota may be raised, but an invalid object stays invalid until the job changes. What the plan
-    waits for anyway, such as the end of a drain, must not be missed."""
-    if isinstance(refusal, Taken):
-        return Retry(str(refusal), refusal.retry if wait is None else min(wait, refusal.retry))
-    passing = isinstance(refusal, errors.Forbidden | errors.ServerError)
-    if wait is not None and (wait < _SOON or not passing):
-        return Retry(str(refusal), wait)
-    return refusal if passing else Terminal(str(refusal))
-
-
-def status_patch(old: JobStatus, new: JobStatus) -> Obj:
-    """A merge patch between two statuses: only differences, with null for removed fields."""
-    return difference(_on_wire(old), _on_wire(new))
-
-
-def _on_wire(status: JobStatus) -> Obj:
-    found: Obj = _in_seconds(msgspec.to_builtins(status, builtin_types=(datetime,)))
-    return found
-
-
-def _in_seconds(value: Any) -> Any:
-    """Times in Kubernetes' format: without fractions of seconds."""
-    match value:
-        case datetime():
-            return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        case dict():
-            return {name: _in_seconds(each) for name, each in value.items()}
-        case list() | tuple():
-            return [_in_seconds(each) for each in value]
-    return value
 
 
 def _batches(actions: Iterable[Action]) -> Iterator[Sequence[Action]]:

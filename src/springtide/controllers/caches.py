@@ -6,13 +6,15 @@ Other objects are never fetched, so a cluster with ten thousand other pods and s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from springtide.api.kinds.resource import Resource as Definition
+from springtide.controllers.job_keys import JobKey, job_of
 from springtide.controllers.leaving import NodeFacts, facts, is_evicted
-from springtide.controllers.views import BatchJobView, HeldView, JobView, Metadata, NodeView, PodView, PriorityView
+from springtide.controllers.scalers.cache import Scalers
+from springtide.controllers.views import BatchJobView, HeldView, JobView, NodeView, PodView, PriorityView
 from springtide.jobs.objects import JOB, KIND
 from springtide.jobs.observed import WarningEvent
 from springtide.jobs.parts import gangs
@@ -38,21 +40,8 @@ BY_JOB: Final = "job"
 BY_NODE: Final = "node"
 _LONGEST_REPORT: Final = 10_000
 """Characters; users with write access to a launcher's pod must not exhaust the operator's memory."""
+NO_SCALERS: Final[Mapping[str, Iterable[Definition]]] = {}
 HELD: Final = (CONFIGMAPS, SECRETS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS)
-
-
-class JobKey(NamedTuple):
-    """A job's kind, namespace and name."""
-
-    kind: str
-    namespace: str
-    name: str
-
-
-def job_of(metadata: Metadata) -> JobKey | None:
-    """The job that an object was made for, by its labels."""
-    name, kind = metadata.labels.get(JOB), metadata.labels.get(KIND)
-    return JobKey(kind, metadata.namespace, name) if name and kind else None
 
 
 def _by_job(view: PodView | BatchJobView | HeldView) -> list[JobKey]:
@@ -77,9 +66,10 @@ class Caches:
         gang_scheduler: str,
         makes: Iterable[Resource] = (),
         kinds: Sequence[str] = (),
+        scalers: Mapping[str, Iterable[Definition]] = NO_SCALERS,
     ) -> None:
         """`makes` are types of objects that only some kinds use. With `kinds`, objects of jobs of other kinds are not
-        cached."""
+        cached. `scalers` are the kinds of scalers by the kind of their jobs."""
         ours = Scope(namespace, labels=f"{JOB},{KIND} in ({','.join(kinds)})" if kinds else JOB)
         self.namespace = namespace
         self.pods: Informer[PodView] = informers.of(PODS, ours, into=PodView)
@@ -93,6 +83,7 @@ class Caches:
             resource: informers.of(resource, ours, into=HeldView)
             for resource in (*HELD, *groups_of(gang_scheduler), *makes)
         }
+        self.scalers = Scalers(informers, namespace, scalers)
         self._informers = informers
         self.made: tuple[Informer[Any], ...] = (self.pods, self.batch_jobs, *self.held.values())
         """The caches of all types of objects that are made for jobs."""

@@ -17,7 +17,8 @@ from typing import Final
 
 import msgspec
 
-from springtide.controllers.caches import Caches, JobKey
+from springtide.controllers.caches import Caches
+from springtide.controllers.job_keys import JobKey
 from springtide.jobs.observed import WarningEvent
 from springtide.jobs.reporting import quoting
 from springtide.jobs.reporting.wait_causes import ASK_AGAIN

@@ -11,7 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from springtide.api.job import Job
-from springtide.controllers.caches import BY_JOB, Caches, JobKey
+from springtide.controllers.caches import BY_JOB, Caches
+from springtide.controllers.job_keys import JobKey
 from springtide.controllers.leaving import NodeFacts, evicted_by_taints
 from springtide.controllers.pod_waiting import ended_as, waiting
 from springtide.controllers.views import (
@@ -28,6 +29,7 @@ from springtide.jobs.kind import Kind, Shape
 from springtide.jobs.objects import CONTAINER, ROLE, index_of
 from springtide.jobs.observed import FAILED, Exit, Held, Key, LauncherJob, Observed, Pod, Settings, WarningEvent
 from springtide.jobs.reporting import quoting
+from springtide.jobs.scaling.scaler import Scaler, ScriptRun
 from springtide.kube.resources import Key as ObjectKey
 from springtide.kube.resources import Resource
 
@@ -48,11 +50,14 @@ class Found:
     priorities: Mapping[str, int]
     last_reports: Mapping[str, str]
     troubles: Mapping[str, WarningEvent]
+    scalers: tuple[Scaler, ...]
+    scripts: Mapping[str, ScriptRun]
     settings: Settings
 
 
 def found(job: Job[Any], kind: Kind, caches: Caches, settings: Settings) -> Found:
     key = JobKey(job.kind, job.metadata.namespace, job.metadata.name)
+    scalers = caches.scalers.of(key, job.metadata.uid)
     return Found(
         job=job,
         kind=kind,
@@ -63,6 +68,8 @@ def found(job: Job[Any], kind: Kind, caches: Caches, settings: Settings) -> Foun
         priorities=caches.priorities(),
         last_reports=caches.last_reports(key),
         troubles=caches.troubles.get(key, {}),
+        scalers=scalers,
+        scripts={each.uid: run for each in scalers if (run := caches.scalers.runs.get(each.uid)) is not None},
         settings=settings,
     )
 
@@ -90,6 +97,8 @@ def read(found: Found) -> Observed:
         priorities=found.priorities,
         last_reports=found.last_reports,
         troubles=found.troubles,
+        scalers=found.scalers,
+        scripts=found.scripts,
         settings=found.settings,
     )
 

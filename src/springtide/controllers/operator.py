@@ -9,17 +9,25 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from springtide.controllers import prerequisites
 from springtide.controllers.acting import Executor
-from springtide.controllers.caches import Caches, JobKey, job_of, made_by
+from springtide.controllers.background import Background
+from springtide.controllers.caches import Caches, made_by
 from springtide.controllers.inquiring import Inquirer
+from springtide.controllers.job_keys import JobKey, job_of
 from springtide.controllers.leaving import is_evicted
 from springtide.controllers.metrics import Figures, Metrics, figures, is_accepted
 from springtide.controllers.options import Options
 from springtide.controllers.reconciling import Reconciler
+from springtide.controllers.scalers.acting import ScalerExecutor
+from springtide.controllers.scalers.cache import ScalerKey
+from springtide.controllers.scalers.reading import has_ended
+from springtide.controllers.scalers.scripts import Scripts
+from springtide.controllers.scalers.waiting import ScaledJobs, ScalersWithoutJob
 from springtide.controllers.serving import serve
-from springtide.controllers.views import BatchJobView, HeldView, JobView, PodView
+from springtide.controllers.views import BatchJobView, HeldView, JobView, PodView, ScalerView
 from springtide.controllers.webhook.webhook import judging
 from springtide.jobs.observed import Settings
 from springtide.jobs.registry import SERVED
@@ -30,7 +38,7 @@ from springtide.kube.client import Client
 from springtide.kube.controller import Controller
 from springtide.kube.counting import Counted
 from springtide.kube.events import EventRecorder
-from springtide.kube.informer import Informers
+from springtide.kube.informer import Informer, Informers
 from springtide.kube.leader import LeaderElector
 from springtide.kube.limiting import Bucket, Limited
 from springtide.kube.resources import Key, Resource
@@ -79,10 +87,15 @@ class Operator:
         self._informers = Informers(client)
         makes = made_by(kind.definition for kind, _ in served)
         kinds = [kind.kind for kind, _ in served] if len(served) < len(SERVED) else ()
-        self._caches = Caches(self._informers, options.namespace, options.gang_scheduler, makes, kinds)
-        self._inquirer = Inquirer(client, self._caches, self._look_again)
+        scalers = {kind.kind: kind.definition.scalers for kind, _ in served if kind.definition.scalers}
+        self._caches = Caches(self._informers, options.namespace, options.gang_scheduler, makes, kinds, scalers)
+        scripts = Scripts(client, self._caches.pods, self._caches.scalers.runs, self._look_again)
+        self._background = Background(Inquirer(client, self._caches, self._look_again), scripts)
         self._recorders: list[EventRecorder] = []
+        self._scaled: dict[str, ScaledJobs] = {}
+        """What is needed for scalers without a job, by the kind of job."""
         self._controllers = {kind.kind: self._controller(kind, resource) for kind, resource in served}
+        self._without_job = self._for_scalers_without_job() if self._scaled else None
         self._news: frozenset[tuple[str, str]] = frozenset()
         self._caches.nodes.on_change(self._node_changed)
         self._caches.pods.on_replace(self._pod_replaced)
@@ -96,7 +109,7 @@ class Operator:
             for recorder in self._recorders:
                 for number in range(_EVENT_SENDERS):
                     group.create_task(recorder.run(), name=f"events {number}")
-            group.create_task(self._inquirer.run(), name="inquiries")
+            group.create_task(self._background.inquirer.run(), name="inquiries")
             group.create_task(self._led(), name="controllers")
 
     async def _led(self) -> None:
@@ -110,16 +123,18 @@ class Operator:
         self._metrics.leads(True)
         try:
             async with asyncio.TaskGroup() as group:
-                for controller in self._controllers.values():
+                controllers = (*self._controllers.values(), *((self._without_job,) if self._without_job else ()))
+                for controller in controllers:
                     group.create_task(controller.run(), name=f"controller {controller.name}")
         finally:
             self._metrics.leads(False)
+            await self._background.scripts.close()
 
     def _controller(self, served: Served, resource: Resource) -> Controller[Key]:
         recorder = EventRecorder(self._client, served.component)
         self._recorders.append(recorder)
         jobs = self._caches.jobs(resource)
-        executor = Executor(self._client, self._caches, jobs, recorder, self._inquirer, self._metrics)
+        executor = Executor(self._client, self._caches, jobs, recorder, self._background, self._metrics)
         settings = Settings(
             self._options.gang_scheduler,
             self._options.cluster_domain,
@@ -137,18 +152,61 @@ class Operator:
 
         for informer in self._caches.made:
             controller.watches(informer, keys=owner)
+        if served.definition.scalers:
+            scalers = ScalerExecutor(self._client, self._caches.scalers, recorder, self._background.scripts)
+            self._scaled[served.kind] = ScaledJobs(jobs, scalers)
+        for definition in served.definition.scalers:
+            self._follow_scalers(definition.kind, controller, jobs)
 
         def all_figures() -> Iterator[Figures]:
             return (figures(served.adapter, job.metadata, job.status) for job in jobs.objects())
 
-        def count_deletion(change: Replaced[JobView]) -> None:
+        def notice_deletion(change: Replaced[JobView]) -> None:
             old, new = change.old, change.new
             gone = old is not None and (new is None or new.metadata.get("uid") != old.metadata.get("uid"))
+            if gone:
+                self._background.scripts.forget_job(JobKey(served.kind, *change.key))
             if old is not None and gone and is_accepted(old.status):
                 self._metrics.deleted(served.kind, change.key.namespace)
 
-        jobs.on_replace(count_deletion)
+        jobs.on_replace(notice_deletion)
         self._metrics.follow(served.kind, all_figures, lambda: len(controller.queue))
+        return controller
+
+    def _follow_scalers(self, kind: str, controller: Controller[Key], jobs: Informer[JobView]) -> None:
+        """A scaler is planned with its job; the run of its script ends with it."""
+        scalers, scripts = self._caches.scalers, self._background.scripts
+
+        def job(view: ScalerView) -> Iterator[Key]:
+            found = scalers.job_of(kind, view)
+            key = Key(found.namespace, found.name)
+            if key in jobs:
+                yield key
+
+        def end_script(change: Replaced[ScalerView]) -> None:
+            old, new = change.old, change.new
+            if old is not None and (new is None or new.metadata.uid != old.metadata.uid or has_ended(new)):
+                scripts.forget(old.metadata.uid)
+
+        informer = scalers.informers[kind]
+        controller.watches(informer, keys=job)
+        informer.on_replace(end_script)
+
+    def _for_scalers_without_job(self) -> Controller[ScalerKey]:
+        scalers = self._caches.scalers
+        reconciler = ScalersWithoutJob(self._client, scalers, self._scaled)
+        controller: Controller[ScalerKey] = Controller("scalers without a job", reconciler.reconcile)
+        for kind, informer in scalers.informers.items():
+            controller.watches(informer, keys=partial(_own_key, kind))
+
+        def job_exists_or_not(kind: str, change: Replaced[JobView]) -> None:
+            if change.old is None or change.new is None or change.old.metadata["uid"] != change.new.metadata["uid"]:
+                for key in scalers.selecting(JobKey(kind, *change.key)):
+                    controller.enqueue(key)
+
+        for kind, jobs in self._scaled.items():
+            controller.reads(jobs.informer)
+            jobs.informer.on_replace(partial(job_exists_or_not, kind))
         return controller
 
     def _node_changed(self, _key: Key) -> None:
@@ -173,3 +231,7 @@ class Operator:
     def _look_again(self, job: JobKey) -> None:
         if (controller := self._controllers.get(job.kind)) is not None:  # pods may have any label
             controller.enqueue(Key(job.namespace, job.name))
+
+
+def _own_key(kind: str, view: ScalerView) -> tuple[ScalerKey]:
+    return (ScalerKey(kind, view.metadata.namespace, view.metadata.name),)

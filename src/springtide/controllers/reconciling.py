@@ -18,7 +18,8 @@ from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers import observing
 from springtide.controllers.acting import Executor, Subject
-from springtide.controllers.caches import Caches, JobKey
+from springtide.controllers.caches import Caches
+from springtide.controllers.job_keys import JobKey
 from springtide.controllers.metrics import ERROR, OK, RETRY, Metrics
 from springtide.controllers.views import JobView
 from springtide.jobs import engine, host_list
@@ -80,13 +81,14 @@ class Reconciler:
             self._executor.forget(job_key)
             return None
         raw = self._raw(view)
-        if managed_elsewhere(raw) or raw["metadata"].get("deletionTimestamp"):
+        goes = bool(raw["metadata"].get("deletionTimestamp"))
+        if managed_elsewhere(raw) or (goes and not self._caches.scalers.selecting(JobKey(self._served.kind, *key))):
             return None
         wrong = self._served.errors(raw)
         if wrong:
-            return await self._refuse(raw, wrong)
+            return None if goes else await self._refuse(raw, wrong)
         job = self._served.read(raw)
-        if remains := observing.predecessors(job, self._caches):
+        if not goes and (remains := observing.predecessors(job, self._caches)):
             return await self._wait(raw, job, remains)
         return await self._act(raw, job.status, await self._planned(job))
 

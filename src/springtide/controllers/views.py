@@ -183,3 +183,21 @@ class PriorityView(View):
 class NodeView(View):
     metadata: Metadata
     spec: NodeSpec = field(default_factory=NodeSpec)
+
+
+class ScalerMetadata(Metadata):
+    """With whole owner references: a merge patch of the list has to repeat those that stay."""
+
+    owner_references: tuple[dict[str, Any], ...] = ()  # type: ignore[assignment]
+
+    @property
+    def controlling(self) -> dict[str, Any] | None:
+        return next((each for each in self.owner_references if each.get("controller")), None)
+
+
+class ScalerView(View):
+    """A ScaleOut or ScaleIn. Spec and status are read leniently: an invalid scaler must end with a condition."""
+
+    metadata: ScalerMetadata
+    spec: Any = None
+    status: Any = None

@@ -443,11 +443,7 @@ def _told(
         return Plan((*part, *_events(then, why), RequeueAfter(_NEXT)), old, why)
     throttle = training_progress.too_soon(then, new)
     if new != old and throttle <= timedelta(0):
-        told += (
-            StatusPatch(new),
-            *status.events(old, new, then.kind.quiet_conditions),
-            *rank_changes.events(then, new),
-        )
+        told += (StatusPatch(new), *status.events(old, new, then.kind.is_quiet), *rank_changes.events(then, new))
     elif (size := advancing.size_written(then)) is not None:
         told.append(size)  # with the version of the job that was observed, so only where its status is not written
     soonest = min((wait for wait in (*waits, throttle) if wait > timedelta(0)), default=NEVER)

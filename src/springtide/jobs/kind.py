@@ -215,8 +215,6 @@ class Kind(ABC):
     secrets: HasSecrets | None = None
     objects: HasObjects | None = None
     resizable: CanBeResized | None = None
-    quiet_conditions: frozenset[str] = frozenset()
-    """Types of conditions that are set without an event."""
 
     @abstractmethod
     def shape(self, job: Job[Any]) -> Shape: ...
@@ -254,6 +252,10 @@ class Kind(ABC):
         """Why replicas of this job cannot be started: a variable is longer than Linux passes to a program. Empty if
         none is."""
         return ""
+
+    def is_quiet(self, condition: str) -> bool:
+        """Whether conditions of this type are set without an event."""
+        return False
 
     def event_reason(self, reason: str) -> str:
         """The name that clients of the kind's former operator know an event by; `reason` is ours."""

@@ -9,7 +9,8 @@
     workqueue            keys waiting for a worker: de-duplicated, delayed, with back-off
     controller           the loop around a reconcile function
     leader, events       leader election; the events that users see in `kubectl describe`
-    certificates    the hosts that a certificate is for
+    exec                 runs a command in a container
+    certificates         the hosts that a certificate is for
 
 Import from the modules themselves: most users need two of them, and some are slow to import. This package knows no job
 kind, and uses no other package but `event_loop`.

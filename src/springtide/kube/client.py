@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -23,7 +24,7 @@ from springtide.event_loop.slices import in_slices
 from springtide.kube import config, errors, request
 from springtide.kube.request import EVERYTHING, NO_QUERY, DeleteOptions, Patch, Request, Response, Scope
 from springtide.kube.resources import Key, Obj, Resource
-from springtide.kube.transport import HttpTransport, Transport
+from springtide.kube.transport import HttpTransport, Transport, WebSocket, websockets_of
 
 PAGE = 500
 REPEATS = 5
@@ -177,6 +178,10 @@ class Client:
     def lines(self, wanted: Request) -> AsyncGenerator[bytes, None]:
         """The lines of a streamed response, such as a watch or followed logs. Close the generator when done."""
         return self._transport.stream(wanted)
+
+    def websocket(self, wanted: Request, protocols: Sequence[str]) -> AbstractAsyncContextManager[WebSocket]:
+        """A WebSocket to a subresource such as `exec`; see `springtide.kube.exec`."""
+        return websockets_of(self._transport).websocket(wanted, protocols)
 
     async def _object(self, wanted: Request) -> Obj:
         response = await self.raw(wanted)

@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from http import HTTPStatus
 from typing import Final
 
 from springtide.kube import errors
 from springtide.kube.request import Request, Response
-from springtide.kube.transport import Transport
+from springtide.kube.transport import Transport, WebSocket, websockets_of
 
 NO_ANSWER: Final = "none"
 WATCH: Final = "WATCH"
+CONNECT: Final = "CONNECT"
 
 Tell = Callable[[str, str], None]
-"""(HTTP method or WATCH, status code or NO_ANSWER)"""
+"""(HTTP method, WATCH, or CONNECT for a WebSocket; status code or NO_ANSWER)"""
 
 
 class Counted:
@@ -44,6 +47,23 @@ class Counted:
         finally:
             self._tell(WATCH, code)
             await lines.aclose()
+
+    def websocket(self, request: Request, protocols: Sequence[str]) -> AbstractAsyncContextManager[WebSocket]:
+        return self._counted(websockets_of(self._transport).websocket(request, protocols))
+
+    @asynccontextmanager
+    async def _counted(self, opening: AbstractAsyncContextManager[WebSocket]) -> AsyncGenerator[WebSocket, None]:
+        """Reported when the connection ends: as switched, with the refusal's code, or as without answer."""
+        code = NO_ANSWER
+        try:
+            async with opening as socket:
+                code = str(HTTPStatus.SWITCHING_PROTOCOLS.value)
+                yield socket
+        except errors.ApiError as error:
+            code = str(error.code) if code == NO_ANSWER and error.code else code
+            raise
+        finally:
+            self._tell(CONNECT, code)
 
     async def close(self) -> None:
         await self._transport.close()

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from typing import Final
 
 from springtide.kube.request import Request, Response
-from springtide.kube.transport import Transport
+from springtide.kube.transport import Transport, WebSocket, websockets_of
 
 _LEASES: Final = "/apis/coordination.k8s.io/"
 
@@ -50,11 +51,20 @@ class Limited:
 
     async def send(self, request: Request) -> Response:
         if not request.path.startswith(_LEASES):
-            await asyncio.sleep(self._bucket.take(asyncio.get_running_loop().time()))
+            await self._wait()
         return await self._transport.send(request)
 
     def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
         return self._transport.stream(request)
+
+    @asynccontextmanager
+    async def websocket(self, request: Request, protocols: Sequence[str]) -> AsyncGenerator[WebSocket, None]:
+        await self._wait()
+        async with websockets_of(self._transport).websocket(request, protocols) as socket:
+            yield socket
+
+    async def _wait(self) -> None:
+        await asyncio.sleep(self._bucket.take(asyncio.get_running_loop().time()))
 
     async def close(self) -> None:
         await self._transport.close()

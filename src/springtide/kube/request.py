@@ -7,7 +7,7 @@ here does I/O or knows about connections, credentials or retries.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from springtide.kube.resources import Key, Obj, Resource
+from springtide.kube.resources import PODS, Key, Obj, Resource
 
 JSON = "application/json"
 METADATA_ITEM = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
@@ -31,11 +31,14 @@ class Request:
     body: bytes = b""
     timeout: float | None = None
     """Seconds for the whole exchange; None: the transport's default."""
+    repeated: Sequence[tuple[str, str]] = ()
+    """Parameters of the query that may occur several times, in their order."""
 
     @property
     def target(self) -> str:
         """Path and query as in the first line of an HTTP request."""
-        return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
+        query = urlencode([*self.query.items(), *self.repeated])
+        return f"{self.path}?{query}" if query else self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +178,13 @@ def delete(resource: Resource, key: Key, options: DeleteOptions) -> Request:
 
 def delete_collection(resource: Resource, scope: Scope, options: DeleteOptions) -> Request:
     return Request("DELETE", path_of(resource, scope.namespace), scope.query(), _sending(JSON), options.body())
+
+
+def execute(pod: Key, container: str, argv: Sequence[str]) -> Request:
+    """A command in a container, without stdin; the response is a WebSocket. No shell parses the words."""
+    query = {"container": container, "stdout": "true", "stderr": "true"}
+    words = tuple(("command", word) for word in argv)
+    return Request("GET", _path_to(PODS, pod, "exec"), query, repeated=words)
 
 
 def _path_to(resource: Resource, key: Key, subresource: str = "") -> str:

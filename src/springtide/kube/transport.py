@@ -2,16 +2,18 @@
 """The `Transport` interface, and its implementation with aiohttp.
 
 The client uses only the protocol, so tests pass a fake one and the embedded server may pass one that never leaves the
-process. A transport adds credentials and nothing else: it neither retries nor interprets messages.
+process. A transport adds credentials and nothing else: it neither retries nor interprets messages. Only some transports
+open WebSockets (`OpensWebSockets`): a request inside the process has no connection that could be upgraded.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from http import HTTPStatus
 from io import BytesIO
-from typing import Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 import aiohttp
 from yarl import URL
@@ -22,7 +24,14 @@ from springtide.kube.request import Request, Response
 
 REQUEST_TIMEOUT = 60.0
 UNLIMITED = 0
-
+HEARTBEAT: Final = 20.0
+"""Seconds between two pings on a WebSocket. Half of it without an answer, and the peer counts as gone: a connection
+whose other end was switched off stays open for ever otherwise."""
+_CLOSING: Final = 1.0
+"""Seconds for the peer to confirm that a WebSocket is closed."""
+_LONGEST_MESSAGE: Final = 16 << 20
+_LONGEST_REFUSAL: Final = 1 << 20
+_USER_AGENT: Final = "springtide"
 
 LARGE = 1 << 20
 """Bytes from which on aiohttp warns about a body that is not a file."""
@@ -42,6 +51,32 @@ class Transport(Protocol):
     async def close(self) -> None: ...
 
 
+class WebSocket(Protocol):
+    @property
+    def protocol(self) -> str:
+        """The subprotocol that the server chose; empty if it chose none."""
+
+    async def receive(self) -> bytes | None:
+        """The next message; None once the connection is closed. Unreachable if it is lost."""
+
+
+@runtime_checkable
+class OpensWebSockets(Protocol):
+    def websocket(self, request: Request, protocols: Sequence[str]) -> AbstractAsyncContextManager[WebSocket]:
+        """A WebSocket with one of these subprotocols.
+
+        A response that does not switch protocols is raised as `errors.from_answer(...)`, none as Unreachable. The
+        request's timeout is for the handshake.
+        """
+
+
+def websockets_of(transport: Transport) -> OpensWebSockets:
+    """MethodNotAllowed if the transport cannot open any."""
+    if isinstance(transport, OpensWebSockets):
+        return transport
+    raise errors.MethodNotAllowed("requests inside this process cannot be upgraded to a WebSocket")
+
+
 class HttpTransport:
     """Requests over HTTP(S) with keep-alive connections. Opens none until first used."""
 
@@ -51,6 +86,7 @@ class HttpTransport:
         """By their limit of connections. Streams hold theirs for minutes, so they must not be limited: the
         hundred-and-first watch would wait forever, and every other request behind it."""
         self._limit = connections
+        self._upgrading: aiohttp.ClientSession | None = None
 
     async def send(self, request: Request) -> Response:
         async with self._exchange(request, self._limit, REQUEST_TIMEOUT) as response:
@@ -77,7 +113,7 @@ class HttpTransport:
         self, request: Request, limit: int, timeout: float | None
     ) -> AsyncGenerator[aiohttp.ClientResponse, None]:
         session = self._sessions.get(limit) or self._open(limit)
-        headers = {**request.headers, **await self._connection.credentials()}
+        headers = await self._headers(request)
         total = timeout if request.timeout is None else request.timeout
         try:
             async with session.request(
@@ -93,26 +129,106 @@ class HttpTransport:
             ) as response:
                 yield response
         except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError, OSError) as error:
-            where = f"{request.method} {self._connection.server}{request.path}"
-            raise errors.Unreachable(f"{where}: {_explained(error)}") from error
+            raise self._unreachable(request, error) from error
+
+    @asynccontextmanager
+    async def websocket(self, request: Request, protocols: Sequence[str]) -> AsyncGenerator[WebSocket, None]:
+        self._upgrading = self._upgrading or self._upgrades()
+        headers = await self._headers(request)
+        try:
+            async with asyncio.timeout(REQUEST_TIMEOUT if request.timeout is None else request.timeout):
+                socket = await self._upgrading.ws_connect(
+                    URL(self._connection.server + request.target, encoded=True),
+                    method=request.method,
+                    protocols=protocols,
+                    headers=headers,
+                    ssl=self._connection.ssl,
+                    server_hostname=self._connection.server_name or None,
+                    proxy=self._connection.proxy or None,
+                    timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSING),
+                    heartbeat=HEARTBEAT,
+                    max_msg_size=_LONGEST_MESSAGE,
+                )
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._unreachable(request, error) from error
+        async with socket:
+            yield _Socket(socket, self._where(request))
+
+    async def _headers(self, request: Request) -> Mapping[str, str]:
+        return {**request.headers, **await self._connection.credentials()}
+
+    def _where(self, request: Request) -> str:
+        return f"{request.method} {self._connection.server}{request.path}"
+
+    def _unreachable(self, request: Request, error: Exception) -> errors.Unreachable:
+        return errors.Unreachable(f"{self._where(request)}: {_explained(error)}")
 
     def _open(self, limit: int) -> aiohttp.ClientSession:
-        session = self._sessions[limit] = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=limit, ssl=self._connection.ssl),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            # On a local network compression costs more than it saves, and everything is decoded once anyway.
-            headers={"User-Agent": "springtide", "Accept-Encoding": "identity"},
-        )
+        session = self._sessions[limit] = self._session(limit)
         # A PUT or DELETE whose connection broke may have been carried out. If it were repeated, as aiohttp would, the
         # response would be 409 or 404, and the caller would attribute that to another client. There is no public switch
         # for this.
         session._retry_connection = False
         return session
 
+    def _upgrades(self) -> aiohttp.ClientSession:
+        redirects = aiohttp.TraceConfig()
+        redirects.on_request_redirect.append(_redirected)
+        return self._session(UNLIMITED, raise_for_status=_refused, trace_configs=[redirects])
+
+    def _session(self, limit: int, **options: Any) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=limit, ssl=self._connection.ssl),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            # On a local network compression costs more than it saves, and everything is decoded once anyway.
+            headers={"User-Agent": _USER_AGENT, "Accept-Encoding": "identity"},
+            **options,
+        )
+
     async def close(self) -> None:
         while self._sessions:
             _, session = self._sessions.popitem()
             await session.close()
+        if self._upgrading is not None:
+            session, self._upgrading = self._upgrading, None
+            await session.close()
+
+
+async def _refused(response: aiohttp.ClientResponse) -> None:
+    """Raises what the server answers instead of switching protocols: aiohttp's own error lacks the body."""
+    if response.status == HTTPStatus.SWITCHING_PROTOCOLS:
+        return
+    try:
+        body = await response.content.read(_LONGEST_REFUSAL)
+    finally:
+        response.close()
+    raise errors.from_answer(response.status, response.headers, body)
+
+
+async def _redirected(_session: object, _context: object, seen: aiohttp.TraceRequestRedirectParams) -> None:
+    """Redirects are errors, as for every other request: credentials are for one server."""
+    await _refused(seen.response)
+
+
+class _Socket:
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse, where: str) -> None:
+        self._socket, self._where = socket, where
+
+    @property
+    def protocol(self) -> str:
+        return self._socket.protocol or ""
+
+    async def receive(self) -> bytes | None:
+        message = await self._socket.receive()
+        match message.type:
+            case aiohttp.WSMsgType.BINARY:
+                data: bytes = message.data
+                return data
+            case aiohttp.WSMsgType.TEXT:
+                return str(message.data).encode()
+            case aiohttp.WSMsgType.ERROR:
+                raise errors.Unreachable(f"{self._where}: {_explained(message.data)}")
+        return None
 
 
 def _payload(body: bytes) -> bytes | BytesIO | None:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ import msgspec
 
 from springtide.kube import errors
 from springtide.kube.request import Request, Response
-from springtide.kube.transport import Transport
+from springtide.kube.transport import Transport, WebSocket, websockets_of
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,13 @@ class Wire:
                 yield line
         finally:
             await lines.aclose()
+
+    @asynccontextmanager
+    async def websocket(self, request: Request, protocols: Sequence[str]) -> AsyncGenerator[WebSocket, None]:
+        if self._loses(request):
+            raise errors.Unreachable("the line is cut")
+        async with websockets_of(self._transport).websocket(request, protocols) as socket:
+            yield socket
 
     async def close(self) -> None:
         await self._transport.close()

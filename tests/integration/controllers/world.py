@@ -22,8 +22,8 @@ from tests.integration.patience import until
 
 from springtide.controllers import prerequisites
 from springtide.controllers.operator import Operator
+from springtide.controllers.operator import chosen as chosen_kinds
 from springtide.controllers.options import Options
-from springtide.jobs.registry import SERVED
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.request import Scope
@@ -104,7 +104,7 @@ class World:
         self._wires.append(self.wire)
         chosen = replace(Options(namespace=self.namespace, leader_elect=False), **options)
         client = Client(self.wire)
-        served = await prerequisites.defined(client, SERVED, named=True)
+        served = await prerequisites.defined(client, chosen_kinds(chosen.kinds), named=True)
         operator = Operator(client, chosen, served)
         self._operators[self.wire] = asyncio.create_task(operator.run(), name=f"operator of {self.namespace}")
         return self.wire

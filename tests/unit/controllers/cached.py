@@ -11,6 +11,7 @@ from tests.unit.kube.fake_api import FakeApi
 
 from springtide.api.defaults.mpijob import MPI, defaulted
 from springtide.api.job import Job
+from springtide.api.kinds.scalers import SCALE_IN, SCALE_OUT
 from springtide.controllers.caches import Caches
 from springtide.controllers.views import PodView
 from springtide.kube.client import Client
@@ -24,7 +25,8 @@ OWNER = {"apiVersion": "kubeflow.org/v1", "kind": "MPIJob", "name": NAME, "uid":
 
 
 def caches(api: FakeApi | None = None, gang_scheduler: str = "") -> Caches:
-    return Caches(Informers(Client(api or FakeApi())), "", gang_scheduler)
+    scalers = {"TrainingJob": (SCALE_OUT, SCALE_IN)}
+    return Caches(Informers(Client(api or FakeApi())), "", gang_scheduler, scalers=scalers)
 
 
 def a_job(version: str = "v1") -> Job[MPI]:

@@ -12,11 +12,14 @@ import msgspec
 from tests.unit.controllers.cached import NAME, NAMESPACE, UID
 from tests.unit.kube.fake_api import answer
 
+from springtide.api.kinds.scalers import SCALE_IN, SCALE_OUT
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers.acting import Executor, Subject
+from springtide.controllers.background import Background
 from springtide.controllers.caches import Caches
 from springtide.controllers.inquiring import Inquirer
 from springtide.controllers.metrics import Metrics
+from springtide.controllers.scalers.scripts import Scripts
 from springtide.controllers.views import JobView
 from springtide.jobs.actions import Action
 from springtide.kube import errors
@@ -83,7 +86,7 @@ class Recorder(EventRecorder):
         self.said: list[tuple[str, str, str]] = []
 
     def record(self, about: Any, kind: str, reason: str, message: str) -> None:
-        assert about["uid"] == UID
+        assert about["uid"] in (UID, "u-grow")
         self.said.append((kind, reason, message))
 
 
@@ -102,9 +105,11 @@ class Scene:
 def a_scene() -> Scene:
     server = Server()
     client = Client(server)
-    caches, recorder = Caches(Informers(client), "", ""), Recorder(client)
+    scalers = {"TrainingJob": (SCALE_OUT, SCALE_IN)}
+    caches, recorder = Caches(Informers(client), "", "", scalers=scalers), Recorder(client)
     jobs = caches.jobs(MPIJOBS)
-    for informer in (*caches.made, jobs):
+    for informer in (*caches.made, *caches.scalers.informers.values(), jobs):
         informer._version = "1"  # as if they were filled
-    inquirer = Inquirer(client, caches, lambda _: None)
-    return Scene(server, caches, jobs, recorder, Executor(client, caches, jobs, recorder, inquirer, Metrics()))
+    scripts = Scripts(client, caches.pods, caches.scalers.runs, lambda _: None)
+    background = Background(Inquirer(client, caches, lambda _: None), scripts)
+    return Scene(server, caches, jobs, recorder, Executor(client, caches, jobs, recorder, background, Metrics()))

@@ -13,7 +13,7 @@ from tests.unit.kube.fake_api import answer, status
 
 from springtide.api.kinds.conditions import Condition
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
-from springtide.controllers.acting import status_patch
+from springtide.controllers.status_patches import status_patch
 from springtide.jobs import host_list
 from springtide.jobs.actions import Create, Delete, Event, Patch, RequeueAfter, Secrets, StatusPatch
 from springtide.jobs.observed import Key

@@ -12,7 +12,8 @@ from tests.unit.kube.fake_api import FakeApi
 from springtide.api.kinds import mpijob
 from springtide.api.kinds.resource import Made
 from springtide.controllers import observing
-from springtide.controllers.caches import Caches, JobKey, groups_of, made_by
+from springtide.controllers.caches import Caches, groups_of, made_by
+from springtide.controllers.job_keys import JobKey
 from springtide.controllers.views import PodView
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 from springtide.jobs.observed import Settings

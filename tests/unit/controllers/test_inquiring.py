@@ -11,8 +11,9 @@ import pytest
 from tests.unit.controllers.scene import Server
 from tests.unit.kube.fake_api import answer, status
 
-from springtide.controllers.caches import Caches, JobKey
+from springtide.controllers.caches import Caches
 from springtide.controllers.inquiring import PAUSE, EventView, Inquirer, newest
+from springtide.controllers.job_keys import JobKey
 from springtide.jobs.observed import WarningEvent
 from springtide.kube.client import Client
 from springtide.kube.informer import Informers

@@ -48,15 +48,18 @@ async def found(cluster: Cluster, *kinds: str) -> list[str]:
 
 
 async def test_all_that_the_cluster_defines_are_served(caplog: pytest.LogCaptureFixture) -> None:
-    assert await found(Cluster("mpijobs", "pytorchjobs", "tfjobs")) == ["mpijobs", "pytorchjobs", "tfjobs"]
+    kinds = ["mpijobs", "pytorchjobs", "tfjobs", "trainingjobs"]
+    assert await found(Cluster(*kinds, "scaleouts", "scaleins")) == kinds
     assert caplog.text == ""
 
 
 async def test_of_others_it_is_said_how_to_get_them_and_how_to_do_without(caplog: pytest.LogCaptureFixture) -> None:
-    assert await found(Cluster("mpijobs", "tfjobs")) == ["mpijobs", "tfjobs"]
+    there = ["mpijobs", "tfjobs", "trainingjobs"]
+    assert await found(Cluster(*there, "scaleouts", "scaleins")) == there
     assert [record.getMessage() for record in caplog.records] == [
         "PyTorchJobs are not served, because the cluster does not define them. Apply the definition and restart the "
-        "operator: kubectl apply -f deploy/crds/kubeflow.org_pytorchjobs.yaml. Without them: --kinds MPIJob,TFJob"
+        "operator: kubectl apply -f deploy/crds/kubeflow.org_pytorchjobs.yaml. "
+        "Without them: --kinds MPIJob,TFJob,TrainingJob"
     ]
 
 
@@ -74,11 +77,13 @@ async def test_without_any_kind_there_is_nothing_to_do() -> None:
         await found(Cluster())
     first, second = str(missing.value).splitlines()
     assert first == (
-        "the cluster does not define MPIJob of kubeflow.org, PyTorchJob of kubeflow.org, TFJob of kubeflow.org"
+        "the cluster does not define MPIJob of kubeflow.org, PyTorchJob of kubeflow.org, TFJob of kubeflow.org, "
+        "TrainingJob of kai.alibabacloud.com, ScaleOut of kai.alibabacloud.com, ScaleIn of kai.alibabacloud.com"
     )
+    kubeflow, ours = (f"-f deploy/crds/{group}_" for group in ("kubeflow.org", "kai.alibabacloud.com"))
     assert second.endswith(
-        "kubectl apply -f deploy/crds/kubeflow.org_mpijobs.yaml -f deploy/crds/kubeflow.org_pytorchjobs.yaml "
-        "-f deploy/crds/kubeflow.org_tfjobs.yaml"
+        f"kubectl apply {kubeflow}mpijobs.yaml {kubeflow}pytorchjobs.yaml {kubeflow}tfjobs.yaml "
+        f"{ours}trainingjobs.yaml {ours}scaleouts.yaml {ours}scaleins.yaml"
     )
 
 

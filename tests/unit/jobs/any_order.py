@@ -172,11 +172,13 @@ class AnyOrder(RuleBasedStateMachine):
     def is_clean(self) -> None:
         """Nothing runs on unless it was asked to."""
         cluster, clean = self.cluster, self.cluster.raw["spec"]["runPolicy"].get("cleanPodPolicy", "None")
-        if clean == "All":
+        keeps = cluster.snapshot.shape.keeps_launcher
+        if clean == "All" and not keeps:
             assert not cluster.pods
-        if clean == "Running":
-            assert all(pod.ended for pod in cluster.pods.values())
+        if clean != "None" and keeps:
+            assert not cluster.of(WORKER)
         if clean != "None":
+            assert all(pod.ended for pod in cluster.pods.values())
             assert not [key for key in cluster.objects if key.kind == "PodGroup"]
 
 

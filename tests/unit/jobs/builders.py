@@ -91,8 +91,8 @@ def elastic_training(
     worker: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> Cluster:
-    """A TrainingJob that replaces all workers, submitted, nothing done yet. The kind has no run policy: its fields stand
-    for what takes their place, and for what the kind does not have, but the engine does."""
+    """A TrainingJob that replaces all workers, submitted, nothing done yet. The kind has no run policy: its fields
+    stand for what takes their place, and for what the kind does not have, but the engine does."""
     replicas = {"minReplicas": bounds[0], "maxReplicas": bounds[1], "restartPolicy": "Always", **(worker or {})}
     raw = a_trainingjob(name="train", workers=workers, command=command, worker=replicas, **fields)
     raw["spec"]["runPolicy"] = dict(run_policy or {})

@@ -40,7 +40,7 @@ def complete(cluster: Cluster) -> bool:
 
 def told(cluster: Cluster) -> dict[str, str]:
     """The conditions that users of every kind know."""
-    return {type_: held for type_, held in cluster.conditions.items() if type_ not in cluster.kind.quiet_conditions}
+    return {type_: held for type_, held in cluster.conditions.items() if not cluster.kind.is_quiet(type_)}
 
 
 def keeps_its_size(cluster: Cluster) -> bool:

@@ -319,7 +319,7 @@ class Cluster:
         if self.has_role and not self.over_ssh and not self.finished:
             assert listed & alive <= self.rights(), "a host is listed that the launcher must not exec into"
         quiet = not self.of(WORKER) and all(pod.ended for pod in self.of(LAUNCHER))
-        if quiet and self.raw["spec"].get("runPolicy", {}).get("suspend"):
+        if quiet and self.read(self.raw).run.suspend:
             self.hosts.clear()
 
     # What the world does.

@@ -49,6 +49,37 @@ def resized_when_finished(scale: Scale, old: Mapping[str, Any], new: Mapping[str
     return [forbidden(field, f"the job has finished ({ended}) and cannot be resized; {way_out}")]
 
 
+def resized_while_scaling(scale: Scale, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[FieldError]:
+    """An error for a resize of a job that a scaler resizes: it would be lost when the scaler writes its own target,
+    which is the only change that is allowed."""
+    scaler, size = _scaler_in_progress(old), _size(scale, new)
+    if not scaler or size in (_size(scale, old), len(_at(old, ("status", "targetWorkers")) or ())):
+        return []
+    kind, _, name = scaler.partition(" ")
+    way_out = f"wait until it has ended, or cancel it: kubectl delete {kind.lower()} {name}"
+    return [forbidden(role_field(scale, scale.role, new), f"{scaler} is resizing the job; {way_out}")]
+
+
+def resizes(scale: Scale, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """A warning about the resize of a job by its own manifest: one that was written before a scaler has resized the job
+    takes that back."""
+    before, after = _size(scale, old), _size(scale, new)
+    started = _at(old, ("status", "startTime")) is not None
+    if not (isinstance(before, int) and isinstance(after, int)) or before == after or not started:
+        return []
+    if _scaler_in_progress(old):
+        return []
+    change = f"{before - after} will be removed" if after < before else f"{after - before} will be added"
+    workers = "worker" if after == 1 else "workers"
+    return [f"{before} → {after} {workers}: {change}; to keep the size, write replicas: {before}"]
+
+
+def _scaler_in_progress(job: Mapping[str, Any]) -> str:
+    """Such as `ScaleOut grow`; empty if there is none."""
+    kind, _, key = str(_at(job, ("status", "currentScaler")) or "").partition(":")
+    return f"{kind} {key.rpartition('/')[2]}" if key else ""
+
+
 def role_field(scale: Scale, role: str, *jobs: Mapping[str, Any]) -> str:
     """The path of a role's size in the words of field errors, with the role as the first of these jobs spells it."""
     given = (name for job in jobs for name in roles(scale, job))

@@ -33,6 +33,10 @@ Frozen = Callable[[Obj, Obj], Sequence[FieldError]]
 """Errors for a change, from the first object to the second, of what can no longer change."""
 
 
+Resizes = Callable[[Obj, Obj], Sequence[str]]
+"""Warnings about a change of the size by the object itself, not by `scale`, from the first object to the second."""
+
+
 def _nothing(new: Mapping[str, Any], old: Mapping[str, Any] | None) -> Sequence[Any]:
     return ()
 
@@ -45,6 +49,7 @@ class Judging(NamedTuple):
     cautions: Cautions = _nothing
     size_errors: SizeErrors = _nothing
     frozen: Frozen = _nothing
+    resizes: Resizes = _nothing
 
 
 Judges = Mapping[str, Judging]
@@ -91,7 +96,7 @@ async def answered(body: bytes, judges: Judges, find: Find) -> bytes:
 
 
 async def _verdict(request: _Request, asked: Judging, find: Find) -> tuple[Verdict, Sequence[str]]:
-    definition, judge, cautions, size_errors, frozen = asked
+    definition, judge, cautions, size_errors, frozen, resizes = asked
     new, old = request.object or {}, request.old_object or {}
     if request.operation == "CREATE":
         errors = judge(new)
@@ -108,7 +113,8 @@ async def _verdict(request: _Request, asked: Judging, find: Find) -> tuple[Verdi
     changes = old.get("spec") != new.get("spec") and not (new.get("metadata") or {}).get("deletionTimestamp")
     if not changes or judge(old) or judge(new):
         return verdict, ()
-    return Verdict([*verdict.errors, *size_errors(new, old)]), cautions(new, old)
+    resized = () if request.sub_resource else resizes(old, new)
+    return Verdict([*verdict.errors, *size_errors(new, old)]), [*resized, *cautions(new, old)]
 
 
 def _resized(job: Obj, scale: Scale, replicas: int) -> Obj:

@@ -100,9 +100,16 @@ def _of_jobs(served: Served, max_workers: int) -> Judging:
     scale = served.definition.scale
 
     def frozen(old: Obj, new: Obj) -> Sequence[FieldError]:
-        return updates.resized_when_finished(scale, old, new) if scale is not None else ()
+        if scale is None:
+            return ()
+        finished = updates.resized_when_finished(scale, old, new)
+        return finished or (updates.resized_while_scaling(scale, old, new) if served.definition.scalers else ())
 
-    return Judging(served.definition, served.judge(max_workers), served.cautions, served.size_errors, frozen)
+    def resizes(old: Obj, new: Obj) -> Sequence[str]:
+        return updates.resizes(scale, old, new) if scale is not None and served.definition.scalers else ()
+
+    judge, cautions, size_errors = served.judge(max_workers), served.cautions, served.size_errors
+    return Judging(served.definition, judge, cautions, size_errors, frozen, resizes)
 
 
 def _of_scalers(jobs: Definition) -> list[Judging]:

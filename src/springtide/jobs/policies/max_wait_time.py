@@ -41,7 +41,7 @@ def marking(snapshot: Snapshot) -> Patch | None:
     if limit is None or left(snapshot) > _OVER or _is_marked(snapshot):
         return None
     key, body = Key(job.api_version, job.kind, job.metadata.name), {"metadata": {"annotations": dict(limit.marks)}}
-    return Patch(key, body, uid=job.metadata.uid)
+    return Patch(key, body, job.metadata.resource_version, job.metadata.uid)
 
 
 def passed(snapshot: Snapshot) -> Outcome | None:

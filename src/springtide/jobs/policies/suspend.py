@@ -14,13 +14,15 @@ from springtide.jobs.snapshot import Snapshot
 
 def stopped(snapshot: Snapshot) -> tuple[Action, ...]:
     """The actions that stop a suspended job. Under clean-up policy Running, pods that have ended are kept, unless the
-    next run needs their names. Workers are deleted last if the launcher writes a checkpoint before it ends."""
+    next run needs their names, or the kind's policy deletes them, too. Workers are deleted last if the launcher writes
+    a checkpoint before it ends."""
     idle = () if launching.may_save(snapshot) else snapshot.replicas
     return snapshot.form.stopped(snapshot, deletions(pod for pod in idle if not _stays(snapshot, pod)))
 
 
 def _stays(snapshot: Snapshot, pod: Pod) -> bool:
-    keeps_ended = snapshot.job.run.clean_pod_policy is CleanPodPolicy.RUNNING and not snapshot.shape.fixed
+    ends_all = bool(snapshot.shape.fixed) or snapshot.shape.keeps_launcher
+    keeps_ended = snapshot.job.run.clean_pod_policy is CleanPodPolicy.RUNNING and not ends_all
     return (keeps_ended and pod.ended) or force_delete.survives_suspension(snapshot, pod)
 
 

@@ -39,7 +39,7 @@ def losses(snapshot: Snapshot) -> tuple[Loss, ...]:
     used, dead = set(snapshot.ledger.used), set(snapshot.ledger.dead)
     for index in snapshot.ledger.members:
         pod = snapshot.workers.get(index)
-        replaced = worker_restart_policy.replaces(snapshot, pod)
+        replaced = index in snapshot.ledger.joining or worker_restart_policy.replaces(snapshot, pod)
         if index in dead:
             continue
         if pod is None and index in used:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from msgspec.structs import replace
@@ -254,10 +255,10 @@ _TOLD_BEFORE: Final = frozenset({SET_BACK, SCALING})
 """Conditions whose event was recorded with the decision."""
 
 
-def events(old: JobStatus, new: JobStatus, quiet: frozenset[str] = frozenset()) -> tuple[Event, ...]:
+def events(old: JobStatus, new: JobStatus, is_quiet: Callable[[str], bool]) -> tuple[Event, ...]:
     """The events of conditions that became true: on transitions only."""
-    silent = _TOLD_BEFORE | quiet
-    changed = (each for each in new.conditions if each.type not in silent and _has_changed(old, each))
+    loud = (each for each in new.conditions if each.type not in _TOLD_BEFORE and not is_quiet(each.type))
+    changed = (each for each in loud if _has_changed(old, each))
     return tuple(_event(each) for each in changed)
 
 

@@ -19,6 +19,7 @@ from springtide.kube.client import Client
 from springtide.kube.informer import Informer, Informers
 from springtide.kube.request import Scope
 from springtide.kube.resources import CONFIGMAPS, SECRETS, SERVICES, Key, Resource
+from springtide.local.kubelet.specs import ssh_keys
 from springtide.local.kubelet.specs.variables import Service
 
 PATIENCE = 10.0
@@ -63,9 +64,6 @@ _KINDS: Mapping[str, tuple[Resource, type[Any]]] = {
 }
 
 
-_KEY_PAIR = {"id_rsa", "id_rsa.pub"}
-
-
 class Sources:
     def __init__(self, client: Client, informers: Informers) -> None:
         self._client = client
@@ -86,12 +84,10 @@ class Sources:
         found: Secret | None = self._find(Reference("Secret", key))
         return found
 
-    def holds_keys(self, key: Key) -> bool:
-        """Whether a secret holds the SSH keys by which the pods of a job log in to each other."""
+    def private_key(self, key: Key) -> str:
+        """The name of the private SSH key in a secret; empty if it has none."""
         found = self.secret(key)
-        if found is None:
-            return False
-        return found.type == "kubernetes.io/ssh-auth" or (found.data or {}).keys() >= _KEY_PAIR
+        return "" if found is None else ssh_keys.private_key(found.type, found.data or {})
 
     def services(self, namespace: str) -> list[Service]:
         return self._services.objects(namespace)

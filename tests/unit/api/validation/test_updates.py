@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.api.builders import an_mpijob
+from tests.unit.api.builders import a_trainingjob, an_mpijob
 
+from springtide.api.kinds import trainingjob
 from springtide.api.kinds.mpijob import RESOURCE
 from springtide.api.validation import updates
 from springtide.api.validation.mpijob import admission_errors
@@ -72,3 +73,42 @@ def test_a_job_that_has_not_finished_can_be_resized_whatever_its_status_looks_li
     assert RESOURCE.scale is not None
     old, new = ({**an_mpijob(workers=workers), "status": status} for workers in (2, 3))
     assert updates.resized_when_finished(RESOURCE.scale, old, new) == []
+
+
+SCALE = trainingjob.RESOURCE.scale
+SIZE = "spec.etReplicaSpecs.worker.replicas"
+STARTED = {"startTime": "2026-11-16T08:00:00Z"}
+SCALING = {**STARTED, "currentScaler": "ScaleOut:ns/grow", "targetWorkers": ["w-0", "w-1", "w-2"]}
+
+
+def resized(size: int, status: Any) -> tuple[list[str], list[str]]:
+    """Errors and warnings for a change from two workers to this size."""
+    assert SCALE is not None
+    old, new = ({**a_trainingjob(workers=workers), "status": status} for workers in (2, size))
+    return [str(each) for each in updates.resized_while_scaling(SCALE, old, new)], updates.resizes(SCALE, old, new)
+
+
+def test_a_job_that_a_scaler_resizes_can_only_get_the_size_of_the_scaler() -> None:
+    assert resized(4, SCALING) == (
+        [
+            f"{SIZE}: Forbidden: ScaleOut grow is resizing the job; wait until it has ended, or cancel it: kubectl "
+            "delete scaleout grow"
+        ],
+        [],
+    )
+    assert resized(3, SCALING) == ([], [])
+    assert resized(2, SCALING) == ([], [])
+
+
+def test_the_resize_of_a_running_job_is_told_in_numbers() -> None:
+    assert resized(1, STARTED) == ([], ["2 → 1 worker: 1 will be removed; to keep the size, write replicas: 2"])
+    assert resized(5, STARTED) == ([], ["2 → 5 workers: 3 will be added; to keep the size, write replicas: 2"])
+
+
+@pytest.mark.parametrize("status", [None, "odd", {}, {"currentScaler": None}, {"currentScaler": ["odd"]}])
+def test_a_job_that_has_not_started_is_resized_in_silence(status: Any) -> None:
+    assert resized(3, status) == ([], [])
+
+
+def test_a_job_without_target_workers_is_not_resized_while_a_scaler_is_in_progress() -> None:
+    assert len(resized(3, {"currentScaler": "ScaleIn:ns/shrink"})[0]) == 1

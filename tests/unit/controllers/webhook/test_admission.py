@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.api.builders import a_pytorchjob, a_scale_in, a_scale_out, a_tfjob, an_mpijob
+from tests.unit.api.builders import a_pytorchjob, a_scale_in, a_scale_out, a_tfjob, a_trainingjob, an_mpijob
 from tests.unit.jobs import toy
 
 from springtide.api.kinds.elastic_policy import MOST_WORKERS
@@ -48,7 +48,7 @@ async def asked(
     } | ({"subResource": sub} if sub else {})
 
     async def find(resource: Resource, key: Key) -> Obj | None:
-        assert (resource.api_version, resource.plural, key) == ("kubeflow.org/v1", plural, Key("ns", "pi"))
+        assert (resource.version, resource.plural, key) == ("v1", plural, Key("ns", "pi"))
         return stored
 
     body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
@@ -287,3 +287,24 @@ async def test_a_scaler_whose_turn_has_come_keeps_its_spec_and_takes_new_labels(
     assert cause["message"].startswith("Forbidden: is immutable in phase Scaling; ")
     labelled = begun | {"metadata": {**begun["metadata"], "labels": {"a": "b"}}}
     assert await asked(labelled, begun, resource="scaleouts", judges=OF_SCALERS) == {"allowed": True}
+
+
+async def test_a_job_is_not_resized_beside_a_scaler_neither_by_scale_nor_by_edit() -> None:
+    status = {
+        "status": {"currentScaler": "ScaleIn:ns/shrink", "targetWorkers": ["w-0"], "startTime": "2026-01-02T03:04:05Z"}
+    }
+    running, larger, target = (a_trainingjob(name="pi", workers=size) | status for size in (2, 3, 1))
+    by_scale = await asked(scale(3), scale(2), stored=running, sub="scale", resource="trainingjobs")
+    by_edit = await asked(larger, running, resource="trainingjobs")
+    assert by_scale["status"]["details"]["causes"] == by_edit["status"]["details"]["causes"]
+    assert by_edit["status"]["details"]["causes"][0]["message"].startswith("Forbidden: ScaleIn shrink is resizing the ")
+    assert await asked(target, running, resource="trainingjobs") == {"allowed": True}
+
+
+async def test_an_edit_of_the_size_of_a_job_with_scalers_is_told_in_numbers_and_scale_is_not() -> None:
+    status = {"status": {"startTime": "2026-01-02T03:04:05Z"}}
+    running, smaller = (a_trainingjob(name="pi", workers=size) | status for size in (3, 2))
+    told = await asked(smaller, running, resource="trainingjobs")
+    assert told["warnings"][0] == "3 → 2 workers: 1 will be removed; to keep the size, write replicas: 3"
+    scaled = await asked(scale(2), scale(3), stored=running, sub="scale", resource="trainingjobs")
+    assert "will be removed" not in str(scaled)

@@ -125,6 +125,7 @@ def test_dead_workers_come_back_too() -> None:
     cluster.settle()
     cluster.policy(suspend=True)
     cluster.settle()
+    assert not cluster.pods
     cluster.policy(suspend=False)
     cluster.settle()
     assert len(cluster.listed()) == 3

@@ -40,7 +40,11 @@ class Known(Sources):
         return None if data is None else ConfigMap(data, {"bin": b"\xff"})
 
     def secret(self, key: Key) -> Secret | None:
-        return Secret({"ssh-privatekey": b"k"}, "kubernetes.io/ssh-auth") if key == Key("team", "ssh") else None
+        known = {
+            Key("team", "ssh"): Secret({"ssh-privatekey": b"k"}, "kubernetes.io/ssh-auth"),
+            Key("team", "files"): Secret({"id_rsa": b"k", "id_rsa.pub": b"p"}, "Opaque"),
+        }
+        return known.get(key)
 
     def services(self, namespace: str) -> list[Service]:
         return [service for service in self._all if service.metadata.namespace == namespace]
@@ -526,6 +530,47 @@ def test_an_ordinary_users_pods_live_beside_their_keys(tmp_path: Path) -> None:
     node.volumes["ssh-auth"] = Volume(Path("/v/ssh"), read_only=True)
     assert node.body(with_keys("/home/mpiuser/.ssh")).env["HOME"] == "/home/mpiuser"
     assert node.body(with_keys("/keys")).env["HOME"] == "/root"
+
+
+FILES = [{"key": "id_rsa", "path": ".ssh/id_rsa"}, {"key": "id_rsa.pub", "path": ".ssh/authorized_keys"}]
+
+
+def with_files(items: list[Obj], secret: str = "files", **mount: Any) -> Obj:
+    volumes = {"volumes": [{"name": "keys", "secret": {"secretName": secret, "items": items}}]}
+    return a_pod(volumes, volumeMounts=[{"name": "keys", "mountPath": "/root/.ssh", **mount}])
+
+
+def test_files_of_an_ssh_folder_are_keys_too_and_sshd_is_at_its_usual_port(node: Node) -> None:
+    node.volumes["keys"] = Volume(Path("/v/keys"), read_only=True, in_memory=True)
+    body = node.body(with_files(FILES, subPath=".ssh"))
+    for name in ("ssh_config", "sshd_config"):
+        text = Path(at(body, "/etc/ssh").source, name).read_text()
+        assert "Port 22\n" in text
+        assert '"/root/.ssh/id_rsa"' in text
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        with_files(FILES[:1], subPath=".ssh"),
+        with_files([]),
+        with_files(FILES, subPath="elsewhere"),
+        with_files(FILES, subPathExpr=".ssh"),
+        with_files(FILES, "other", subPath=".ssh"),
+    ],
+    ids=["nobody may log in", "the files as they are", "another folder", "an expression", "another secret"],
+)
+def test_other_secrets_with_a_key_change_nothing(node: Node, pod: Obj) -> None:
+    node.volumes["keys"] = Volume(Path("/v/keys"), read_only=True, in_memory=True)
+    assert "/etc/ssh" not in {mount.target for mount in node.body(pod).mounts}
+
+
+def test_where_all_pods_run_as_one_user_the_name_of_root_stands_for_it(tmp_path: Path) -> None:
+    node = Node(tmp_path, uid=54321, gid=54321)
+    node.volumes["ssh-auth"] = Volume(Path("/v/ssh"), read_only=True)
+    lines = Path(at(node.body(with_keys("/root/.ssh")), "/etc/passwd").source).read_text().splitlines()
+    found = [line.split(":")[:3] for line in lines if line.split(":")[2] in ("0", "54321")]
+    assert [(name, uid) for name, _, uid in found] == [("user54321", "54321"), ("root", "54321")]
 
 
 @pytest.mark.parametrize(

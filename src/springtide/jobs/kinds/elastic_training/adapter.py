@@ -79,7 +79,6 @@ class ElasticTrainingKind(Kind):
     launching = _Launching()
     hosts = services = secrets = _Wiring()
     resizable = _Sizes()
-    quiet_conditions = frozenset(phases.STEPS)
 
     def shape(self, job: Job[ET]) -> Shape:
         found = _launch(job)
@@ -115,6 +114,9 @@ class ElasticTrainingKind(Kind):
 
     def scaler_label(self) -> str:
         return names.SCALED_BY
+
+    def is_quiet(self, condition: str) -> bool:
+        return condition in phases.STEPS
 
     def event_reason(self, reason: str) -> str:
         return _REASONS.get(reason, reason)

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from springtide.api.kinds import trainingjob
-from springtide.api.kinds.conditions import RUNNING, SUCCEEDED, condition, finished, holds
+from springtide.api.kinds.conditions import RUNNING, SUCCEEDED, Condition, condition, finished, holds
 from springtide.api.kinds.replicas import LAUNCHER
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
 from springtide.api.kinds.trainingjob import LAUNCHER_CREATED, WORKERS_CREATED, WORKERS_READY, TrainingJobStatus
@@ -43,10 +43,10 @@ def filled(snapshot: Snapshot, status: JobStatus) -> JobStatus:
 
 
 def _current_scaler(snapshot: Snapshot) -> str:
-    scaler = snapshot.scaler
-    if scaler is None or finished(snapshot.job.status.conditions):
+    scaler, job = snapshot.scaler, snapshot.job
+    if scaler is None or job.run.suspend or finished(job.status.conditions):
         return ""
-    return f"{scaler.kind}:{snapshot.job.metadata.namespace}/{scaler.name}"
+    return f"{scaler.kind}:{job.metadata.namespace}/{scaler.name}"
 
 
 def _ended(conditions: Conditions) -> str:
@@ -68,28 +68,29 @@ def _steps(snapshot: Snapshot, conditions: Conditions) -> Conditions:
     if holds(conditions, LAUNCHER_CREATED) and not _has_launcher(snapshot) and not snapshot.ledger.serves:
         conditions = _without(conditions, *STEPS, RUNNING)
     before = conditions
-    for type_, message in _taken(snapshot):
-        if not holds(conditions, type_):
-            new = true(type_, f"{snapshot.job.kind}{type_}", message)
-            conditions = merged(conditions, new, snapshot.now)
+    for step in _taken(snapshot):
+        if not holds(conditions, step.type):
+            conditions = merged(conditions, step, snapshot.now)
     runs = condition(conditions, RUNNING)
     if runs is not None and conditions != before:
         conditions = (*_without(conditions, RUNNING), runs)
     return conditions
 
 
-def _taken(snapshot: Snapshot) -> list[tuple[str, str]]:
-    """The steps that have been taken, with messages."""
+def _taken(snapshot: Snapshot) -> list[Condition]:
+    """The steps that have been taken."""
     title, wanted, ready = snapshot.title, snapshot.wanted_size, len(launching.ready(snapshot))
     members, launcher = set(snapshot.members) - set(snapshot.ledger.dead), _has_launcher(snapshot)
     exist = len(snapshot.members) >= wanted and members <= snapshot.workers.keys()
+    created = f"All {wanted} workers of {title} are created."
+    are_ready = f"{ready} of {wanted} workers of {title} are ready."
     steps = [
-        (exist or launcher, WORKERS_CREATED, f"{title} has all its workers: {wanted}."),
-        (ready >= wanted or launcher, WORKERS_READY, f"{ready} of {wanted} workers of {title} are ready."),
-        (launcher, LAUNCHER_CREATED, f"{title} has its launcher."),
-        (snapshot.launcher_runs, RUNNING, f"{title} is running."),
+        (exist or launcher, true(WORKERS_CREATED, "TrainingJobWorkersCreated", created)),
+        (ready >= wanted or launcher, true(WORKERS_READY, "TrainingJobWorkersReady", are_ready)),
+        (launcher, true(LAUNCHER_CREATED, "TrainingJobLauncherCreated", f"The launcher of {title} is created.")),
+        (snapshot.launcher_runs, true(RUNNING, f"{snapshot.job.kind}Running", f"{title} is running.")),
     ]
-    return [(type_, message) for taken, type_, message in steps if taken]
+    return [step for taken, step in steps if taken]
 
 
 def _has_launcher(snapshot: Snapshot) -> bool:

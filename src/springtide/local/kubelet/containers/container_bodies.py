@@ -83,13 +83,14 @@ class ContainerBodies:
         if container.get("tty"):
             base["TERM"] = "xterm"
         env = base | given
-        keys = ssh.keys_of(pod, container, lambda name: self._sources.holds_keys(Key(namespace, name)))
-        env.setdefault("HOME", self._home(user, keys, prepared.directory))
+        keys = ssh.keys_of(pod, container, lambda name: self._sources.private_key(Key(namespace, name)))
+        home = self._home(user, keys, prepared.directory)
+        env.setdefault("HOME", home)
         cwd = container.get("workingDir") or environment.workdir or "/"
         own = self._volumes(container, given, prepared)
         needed = [*mounts.of_etc(prepared.directory), *self._provided(pod, container, attempt, prepared.directory)]
         told = {name: env[name] for name in ("PATH", *environment.variables)}
-        login = self._login(name, user, keys, told, prepared.directory)
+        login = self._login(name, user, keys, told, home, prepared.directory)
         kubectl = Mount(mounts.KUBECTL, str(self._facts.program_directory), read_only=True, optional=True)
         brought = [
             *mounts.of_environment(environment, self._facts.hidden),
@@ -131,7 +132,7 @@ class ContainerBodies:
             raise NotReady("CreateContainerConfigError", str(error)) from None
 
     def _home(self, user: users.User, keys: ssh.Keys | None, directory: Path) -> str:
-        if keys is not None and (user.uid or not self._facts.is_root):
+        if keys is not None and keys.home and (user.uid or not self._facts.is_root):
             return keys.home
         if not user.uid:
             return "/root"
@@ -197,14 +198,14 @@ class ContainerBodies:
         ]
 
     def _login(
-        self, name: str, user: users.User, keys: ssh.Keys | None, told: Mapping[str, str], directory: Path
+        self, name: str, user: users.User, keys: ssh.Keys | None, told: Mapping[str, str], home: str, directory: Path
     ) -> list[Mount]:
         """The files by which other pods of the job can log in."""
         if keys is None:
             return []
         uid, gid = (user.uid or 0, user.gid or 0) if self._facts.is_root else (self._facts.uid, self._facts.gid)
-        own = sandboxes.account(uid, gid, keys.home)
-        return ssh.write(directory / "containers" / name / "etc", keys, told, own)
+        own = sandboxes.account(uid, gid, home)
+        return ssh.write(directory / "containers" / name / "etc", keys, told, own, is_root=not self._facts.is_root)
 
     def _without_mounts(self, body: ContainerBody, prepared: Prepared) -> ContainerBody:
         """The same body for a machine without mounts: paths rewritten, and a home of its own."""

@@ -179,18 +179,26 @@ class Account(NamedTuple):
     home: str = "/root"
 
 
-def passwd(host_file: str, own: Account) -> str:
+def passwd(host_file: str, own: Account, is_root: bool = False) -> str:
     """The host's users, with root's home at /root and a home for the user that programs run as.
 
     An ordinary user's programs run under that user's uid, and sshd and ssh look up home and shell by it. The password
     field is `*` instead of a reference to the shadow file: nothing in the pod may read that file, and sshd's PAM would
     reject the user.
+
+    `is_root`: the name of root stands for the same user, where all programs run as one ordinary user. Clients that log
+    in as root reach the sshd of that user.
     """
     lines = [line for line in host_file.splitlines() if line.count(":") == 6]
     kept = [line for line in lines if line.split(":")[2] not in ("0", str(own.uid))]
-    ours = [f"root:x:0:0:root:/root:{own.shell}"]
-    if own.uid:
-        ours.append(f"{own.name}:*:{own.uid}:{own.gid}:{own.name}:{own.home}:{own.shell}")
+    root = f"root:x:0:0:root:/root:{own.shell}"
+    same = f"*:{own.uid}:{own.gid}:{own.name}:{own.home}:{own.shell}"
+    if not own.uid:
+        ours = [root]
+    elif is_root:
+        ours = [f"{own.name}:{same}", f"root:{same}"]
+    else:
+        ours = [root, f"{own.name}:{same}"]
     return "".join(f"{line}\n" for line in (*ours, *kept))
 
 

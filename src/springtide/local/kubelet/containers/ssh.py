@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The /etc/ssh of containers that hold the keys of a job: `sshd` and `ssh HOST` work in them without an option.
 
-    the keys     a volume of a secret of type kubernetes.io/ssh-auth, found at its mount path
+    the keys     a volume by which pods log in to each other, found at its mount path
     passwd       the container's user has its home beside the keys, and may log in
     .sshd_config beside the keys: images for MPI have it there, for an sshd that is not run by root
 
@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from springtide.local.kubelet.containers import etc_files
+from springtide.local.kubelet.specs import ssh_keys
 from springtide.local.runtime.contract import Mount
 
-PORT = 2222
-PRIVATE_KEY = "ssh-privatekey"
-"""The key that every secret of that type has."""
+_PORTS = {ssh_keys.PRIVATE_KEY: 2222, ssh_keys.KEY_FILE: 22}
+"""By the name of the private key in its secret: the port of sshd in the images of jobs that have such secrets."""
 HOME = "/root"
 _FILES = ("passwd", "shadow")
 
@@ -33,21 +33,24 @@ class Keys:
 
     folder: str
     private: str
+    port: int = _PORTS[ssh_keys.PRIVATE_KEY]
 
     @property
     def home(self) -> str:
-        return os.path.dirname(self.folder) if os.path.basename(self.folder) == ".ssh" else HOME
+        """The home that the keys are in; empty if they are elsewhere."""
+        return os.path.dirname(self.folder) if os.path.basename(self.folder) == ".ssh" else ""
 
 
-def keys_of(pod: Mapping[str, Any], container: Mapping[str, Any], holds_keys: Callable[[str], bool]) -> Keys | None:
+def keys_of(pod: Mapping[str, Any], container: Mapping[str, Any], private_key: Callable[[str], str]) -> Keys | None:
     """The keys from the first secret among a container's volumes that holds keys."""
     secrets = {volume["name"]: volume.get("secret") or {} for volume in pod["spec"].get("volumes") or ()}
     for mount in container.get("volumeMounts") or ():
         secret = secrets.get(mount["name"]) or {}
-        if holds_keys(secret.get("secretName") or "") and not (mount.get("subPath") or mount.get("subPathExpr")):
+        private = private_key(secret.get("secretName") or "")
+        path = ssh_keys.path(secret, private, mount.get("subPath") or ".")
+        if path and not mount.get("subPathExpr"):
             folder = os.path.normpath(mount["mountPath"])
-            paths = {item["key"]: item["path"] for item in secret.get("items") or ()}
-            return Keys(folder, f"{folder}/{paths.get(PRIVATE_KEY, PRIVATE_KEY)}")
+            return Keys(folder, f"{folder}/{path}", _PORTS[private])
     return None
 
 
@@ -56,7 +59,7 @@ def client(keys: Keys) -> str:
     known hosts."""
     return (
         "Host *\n"
-        f"    Port {PORT}\n"
+        f"    Port {keys.port}\n"
         f"    IdentityFile {_quoted(keys.private)}\n"
         "    StrictHostKeyChecking no\n"
         "    UserKnownHostsFile /dev/null\n"
@@ -70,7 +73,7 @@ def server(keys: Keys, variables: Mapping[str, str]) -> str:
     only the environment has. MaxStartups is high because a launcher of a thousand ranks connects to all at once.
     LogLevel is FATAL because every probe of the port would log an error."""
     return (
-        f"Port {PORT}\n"
+        f"Port {keys.port}\n"
         f"HostKey {_quoted(keys.private)}\n"
         f"AuthorizedKeysFile {_quoted(f'{keys.folder}/authorized_keys')}\n"
         f"SetEnv {' '.join(_quoted(f'{name}={value}') for name, value in variables.items())}\n"
@@ -92,15 +95,18 @@ def shadow(names: list[str]) -> str:
     return "".join(f"{name}:*:::::::\n" for name in dict.fromkeys(names))
 
 
-def write(directory: Path, keys: Keys, variables: Mapping[str, str], own: etc_files.Account) -> list[Mount]:
-    """Write the container's files; returns their mounts."""
+def write(
+    directory: Path, keys: Keys, variables: Mapping[str, str], own: etc_files.Account, is_root: bool = False
+) -> list[Mount]:
+    """Write the container's files; returns their mounts. `is_root`: all pods run as this user, which the name of root
+    stands for, too."""
     host = Path("/etc/passwd").read_text(errors="surrogateescape")
     etc_files.write(directory / "ssh", {"ssh_config": client(keys), "sshd_config": server(keys, variables)})
-    etc_files.write(directory, {"passwd": etc_files.passwd(host, own), "shadow": shadow(["root", own.name])})
+    etc_files.write(directory, {"passwd": etc_files.passwd(host, own, is_root), "shadow": shadow(["root", own.name])})
     for folder in (directory, directory / "ssh"):
         folder.chmod(0o755)
     settings = directory / "ssh" / "sshd_config"
-    at_home = [] if keys.home == HOME else [Mount(f"{keys.home}/.sshd_config", str(settings), read_only=True)]
+    at_home = [] if keys.home in ("", HOME) else [Mount(f"{keys.home}/.sshd_config", str(settings), read_only=True)]
     ours = [Mount(f"/etc/{name}", str(directory / name)) for name in _FILES]
     return [Mount("/etc/ssh", str(directory / "ssh"), read_only=True), *at_home, *ours]
 

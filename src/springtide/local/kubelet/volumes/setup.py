@@ -19,6 +19,7 @@ from springtide.kube.client import Client
 from springtide.kube.resources import Key, Obj
 from springtide.local.kubelet.node.facts import Facts
 from springtide.local.kubelet.sources import Sources
+from springtide.local.kubelet.specs import ssh_keys
 from springtide.local.kubelet.tokens import TokenError, Tokens, Wanted
 from springtide.local.kubelet.volumes import atomic, claims, empty_dirs, host_paths, ownership, payloads
 
@@ -115,7 +116,7 @@ class Volumes:
             self._facts.allocatable,
             _common_user(pod, _containers(pod)) if self._facts.is_root else None,
             self._group(pod) is not None,
-            lambda name: self._sources.holds_keys(Key(namespace, name)),
+            lambda name: ssh_keys.is_login(volume["secret"], self._sources.private_key(Key(namespace, name))),
             self._reader(pod, volume),
         )
 
