@@ -26,8 +26,8 @@ from tests.docs.pages import DOCS, ROOT, sections
 
 from springtide.api.kinds import conditions
 from springtide.jobs.kinds.elastic_training import phases
-from springtide.jobs.reporting import wait_causes
 from springtide.jobs.observed import RUNNING
+from springtide.jobs.reporting import wait_causes
 from springtide.jobs.reporting.state_name import StateName
 from springtide.kube.events import EventRecorder
 
