@@ -29,6 +29,7 @@ from springtide.jobs.kinds.elastic_training import phases
 from springtide.jobs.observed import RUNNING
 from springtide.jobs.reporting import wait_causes
 from springtide.jobs.reporting.state_name import StateName
+from springtide.jobs.scaling import statuses
 from springtide.kube.events import EventRecorder
 
 PAGES = ("glossary.md", "zh/glossary.md")
@@ -36,7 +37,7 @@ SOURCE = ROOT / "src"
 SCANNED = (*(SOURCE / "springtide" / "jobs").rglob("*.py"), *(SOURCE / "springtide" / "controllers").rglob("*.py"))
 OBSERVED = ("observed", "views", "inquiring")
 """What Kubernetes reports: its classes have reasons that the operator does not choose."""
-EVENTS_ONLY = frozenset({"Decision", "Event", "OrphanPlan", "ScalerEvent", "Step", "record"})
+EVENTS_ONLY = frozenset({"Decision", "Event", "ScalerEvent", "Step", "record"})
 CONDITIONS_ONLY = frozenset({"false", "SetBack"})
 OF_PODS = frozenset({"_of_pods", "_rank"})
 """Functions of `wait_causes` that take a reason as a pod has it."""
@@ -196,10 +197,11 @@ def condition_reasons() -> set[str]:
 
 
 def event_reasons() -> set[str]:
-    """Conditions that come to be are events too; of those that end only a suspension."""
+    """Conditions that come to be are events too; of those that end only a suspension. That a scaler is created needs
+    no event."""
     resumed = {each.reason for each in given()[0] if (each.to, each.type) == ("false", conditions.SUSPENDED)}
     told = (each for each in given()[0] if each.to not in CONDITIONS_ONLY and each.type not in phases.STEPS)
-    return {each.reason for each in told} - {""} | of_waits() | resumed
+    return {each.reason for each in told} - {"", statuses.ACCEPTED} | of_waits() | resumed
 
 
 # What the pages say.

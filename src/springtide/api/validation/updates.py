@@ -53,7 +53,7 @@ def resized_while_scaling(scale: Scale, old: Mapping[str, Any], new: Mapping[str
     """An error for a resize of a job that a scaler resizes: it would be lost when the scaler writes its own target,
     which is the only change that is allowed."""
     scaler, size = _scaler_in_progress(old), _size(scale, new)
-    if not scaler or size in (_size(scale, old), len(_at(old, ("status", "targetWorkers")) or ())):
+    if not scaler or size in (_size(scale, old), _wanted(old)):
         return []
     kind, _, name = scaler.partition(" ")
     way_out = f"wait until it has ended, or cancel it: kubectl delete {kind.lower()} {name}"
@@ -72,6 +72,13 @@ def resizes(scale: Scale, old: Mapping[str, Any], new: Mapping[str, Any]) -> lis
     change = f"{before - after} will be removed" if after < before else f"{after - before} will be added"
     workers = "worker" if after == 1 else "workers"
     return [f"{before} → {after} {workers}: {change}; to keep the size, write replicas: {before}"]
+
+
+def _wanted(job: Mapping[str, Any]) -> int | None:
+    """The size that the operator is about to reach. The names of the workers are fewer while one waits for its
+    replacement."""
+    _, _, size = str(_at(job, ("status", "workers")) or "").partition("/")
+    return int(size) if size.isascii() and size.isdigit() else None
 
 
 def _scaler_in_progress(job: Mapping[str, Any]) -> str:

@@ -41,10 +41,10 @@ def _lost_with_node(snapshot: Snapshot, pod: Pod) -> bool:
 
 
 def told(snapshot: Snapshot, name: str, cause: str) -> str:
-    return f"{name} {cause}; it is not replaced ({rule(snapshot)})"
+    return f"{name} {cause}; it is not replaced ({_rule(snapshot)})"
 
 
-def rule(snapshot: Snapshot) -> str:
+def _rule(snapshot: Snapshot) -> str:
     return f"worker.restartPolicy {snapshot.shape.worker_restarts}"
 
 
@@ -55,9 +55,9 @@ def explained(snapshot: Snapshot) -> str:
     if not dead:
         return ""
     if len(dead) > 1:
-        return f"{snapshot.worker_names(dead)} have ended and are not replaced ({rule(snapshot)})"
+        return f"{snapshot.worker_names(dead)} have ended and are not replaced ({_rule(snapshot)})"
     cause = _briefly(snapshot.workers.get(dead[0]))
-    return f"{snapshot.worker_name(dead[0])} {cause} and is not replaced ({rule(snapshot)})"
+    return f"{snapshot.worker_name(dead[0])} {cause} and is not replaced ({_rule(snapshot)})"
 
 
 def _briefly(pod: Pod | None) -> str:

@@ -14,9 +14,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from springtide.api.kinds.conditions import Condition, condition, holds
+from springtide.jobs import observed
 from springtide.jobs.actions import Action, Inquire
 from springtide.jobs.endings import causes
-from springtide.jobs.observed import RUNNING, Key, LauncherJob, Pod, Waiting, WarningEvent
+from springtide.jobs.observed import Key, LauncherJob, Pod, Waiting, WarningEvent
 from springtide.jobs.reporting import quoting
 from springtide.jobs.reporting.conditions import Conditions, false, true, updated
 from springtide.jobs.snapshot import Snapshot
@@ -96,7 +97,7 @@ def of_worker(snapshot: Snapshot, pod: Pod | None) -> str:
     if pod is None:
         known = before is not None and (before.status, before.reason) in (("True", QUOTA), ("True", FAILED_CREATE))
         return before.message.rstrip(".") if before is not None and known else "its pod is not created yet"
-    if pod.phase == RUNNING:
+    if pod.phase == observed.RUNNING:
         return "it runs, but is not ready"
     waits, reason = pod.waiting, _reason(snapshot, pod)
     if waits is None or reason is None:

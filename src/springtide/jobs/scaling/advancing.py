@@ -19,7 +19,6 @@ from springtide.jobs import times
 from springtide.jobs.actions import Action, BindScaler, Patch, ScalerEvent, ScalerStatusPatch
 from springtide.jobs.endings import causes
 from springtide.jobs.observed import Key
-from springtide.jobs.policies import worker_restart_policy
 from springtide.jobs.reporting import wait_causes
 from springtide.jobs.scaling import judging, newcomers, scripts, statuses, turns, victims
 from springtide.jobs.scaling.judging import Change
@@ -228,9 +227,7 @@ def _late(snapshot: Snapshot) -> str:
         return ""
     if (loss := newcomers.exhausted(snapshot)) is not None:
         name = snapshot.worker_name(loss.index)
-        rule = worker_restart_policy.rule(snapshot)
-        why = ", like its predecessors" if loss.replaced else f" and is not replaced ({rule})"
-        return f"{_counted(snapshot)}; {name} {loss.cause}{why}"
+        return f"{_counted(snapshot)}; {name} {loss.cause}, like its predecessors"
     if deadline(scaler, snapshot.now) > snapshot.now:
         return ""
     seconds = int(scaler.timeout.total_seconds())

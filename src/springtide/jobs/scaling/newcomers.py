@@ -76,11 +76,9 @@ def added(snapshot: Snapshot, filled: Ledger, others: int) -> Ledger:
 
 
 def exhausted(snapshot: Snapshot) -> Loss | None:
-    """One that is not replaced, because it has failed too often or by the restart policy of the workers. The job goes
-    on without it."""
+    """One that has failed too often, like its predecessors. The job goes on without it."""
     joining = set(members(snapshot))
-    lost = (*workers.given_up(snapshot), *(loss for loss in workers.losses(snapshot) if not loss.replaced))
-    return next((loss for loss in lost if loss.index in joining), None)
+    return next((loss for loss in workers.given_up(snapshot) if loss.index in joining), None)
 
 
 def names(snapshot: Snapshot) -> tuple[str, ...]:

@@ -78,7 +78,7 @@ def test_a_job_that_has_not_finished_can_be_resized_whatever_its_status_looks_li
 SCALE = trainingjob.RESOURCE.scale
 SIZE = "spec.etReplicaSpecs.worker.replicas"
 STARTED = {"startTime": "2026-11-16T08:00:00Z"}
-SCALING = {**STARTED, "currentScaler": "ScaleOut:ns/grow", "targetWorkers": ["w-0", "w-1", "w-2"]}
+SCALING = {**STARTED, "currentScaler": "ScaleOut:ns/grow", "workers": "2/3"}
 
 
 def resized(size: int, status: Any) -> tuple[list[str], list[str]]:

@@ -290,9 +290,7 @@ async def test_a_scaler_whose_turn_has_come_keeps_its_spec_and_takes_new_labels(
 
 
 async def test_a_job_is_not_resized_beside_a_scaler_neither_by_scale_nor_by_edit() -> None:
-    status = {
-        "status": {"currentScaler": "ScaleIn:ns/shrink", "targetWorkers": ["w-0"], "startTime": "2026-01-02T03:04:05Z"}
-    }
+    status = {"status": {"currentScaler": "ScaleIn:ns/shrink", "workers": "1/1", "startTime": "2026-01-02T03:04:05Z"}}
     running, larger, target = (a_trainingjob(name="pi", workers=size) | status for size in (2, 3, 1))
     by_scale = await asked(scale(3), scale(2), stored=running, sub="scale", resource="trainingjobs")
     by_edit = await asked(larger, running, resource="trainingjobs")

@@ -10,8 +10,11 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, run_state_machine_as_test
 from tests.unit.jobs import any_order
+from tests.unit.jobs.builders import elastic_training
 from tests.unit.jobs.scaling.builders import scalable
 
+from springtide.api.kinds.replicas import LAUNCHER
+from springtide.api.kinds.trainingjob import TrainingJobStatus
 from springtide.jobs.replicas import moving
 from springtide.jobs.scaling import advancing, newcomers
 
@@ -49,6 +52,35 @@ class AnyOrder(any_order.WithScalers):
 
 TestAnyOrder = AnyOrder.TestCase
 TestAnyOrder.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+
+
+class AnyOrderOfTrainingJobs(any_order.WithScalers):
+    @initialize(
+        workers=st.integers(1, MOST),
+        attach=st.sampled_from(["ssh", "kubexec"]),
+        program=st.sampled_from(["tiderun", "horovodrun"]),
+        runs=st.sampled_from([True, True, True, False]),
+    )
+    def submitted(self, workers: int, attach: str, program: str, runs: bool) -> None:
+        command = (program, "-np", "1", "--max-np", str(MOST), "--host-discovery-script", "/etc/edl/discover_hosts.sh")
+        policy = {"backoffLimit": 50}
+        self.cluster = elastic_training(workers, policy, (1, MOST), command, launcherAttachMode=attach)
+        if runs:
+            self.cluster.settle()
+
+    @invariant()
+    def the_phase_is_that_of_the_scaler_in_progress(self) -> None:
+        status = self.cluster.status if hasattr(self, "cluster") else None
+        if isinstance(status, TrainingJobStatus):
+            assert status.current_scaler or status.phase != "Scaling"
+
+    def is_clean(self) -> None:
+        """The launcher is kept."""
+        assert all(pod.role == LAUNCHER or pod.ended for pod in self.cluster.pods.values())
+
+
+TestAnyOrderOfTrainingJobs = AnyOrderOfTrainingJobs.TestCase
+TestAnyOrderOfTrainingJobs.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
 
 
 @pytest.mark.parametrize(("module", "name"), [(newcomers, "held_back"), (advancing, "size_written")])
