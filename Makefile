@@ -189,7 +189,7 @@ test-programs: oracle ## real programs in pods: MPI over exec and ssh, gangs, au
 	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -n 3 --dist loadfile -q tests/programs
 
 e2e: oracle ## jobs on the embedded cluster: mpirun, the documents' manifests, resizes, lifecycles (needs sshd)
-	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -n 2 --dist loadfile -q tests/e2e --ignore tests/e2e/horovod
+	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -n 3 --dist loadfile -q tests/e2e --ignore tests/e2e/horovod
 
 e2e-horovod: oracle ## elastic training with Horovod, which is built once (needs Python 3.11, cmake and g++)
 	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -q tests/e2e/horovod
