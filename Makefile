@@ -57,7 +57,7 @@ uninstall: ## remove what make install has installed; clusters are kept
 	@$(installer) uninstall
 
 test: $(READY) ## the tests, but for those that take their time; needs neither Go nor kubectl
-	@$(AGAIN) $(BIN)/pytest -n 2 -q -m "not clusters"
+	@$(AGAIN) $(BIN)/pytest -n 3 -q -m "not clusters"
 
 test-unit: $(READY) ## the unit tests alone
 	@$(AGAIN) $(BIN)/pytest -n 2 -q tests/unit

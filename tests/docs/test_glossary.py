@@ -26,6 +26,7 @@ from tests.docs.pages import DOCS, ROOT, sections
 
 from springtide.api.kinds import conditions
 from springtide.jobs.kinds.elastic_training import phases
+from springtide.jobs.observed import RUNNING
 from springtide.jobs.reporting import wait_causes
 from springtide.jobs.reporting.state_name import StateName
 from springtide.kube.events import EventRecorder
@@ -35,7 +36,7 @@ SOURCE = ROOT / "src"
 SCANNED = (*(SOURCE / "springtide" / "jobs").rglob("*.py"), *(SOURCE / "springtide" / "controllers").rglob("*.py"))
 OBSERVED = ("observed", "views", "inquiring")
 """What Kubernetes reports: its classes have reasons that the operator does not choose."""
-EVENTS_ONLY = frozenset({"Decision", "Event", "record"})
+EVENTS_ONLY = frozenset({"Decision", "Event", "OrphanPlan", "ScalerEvent", "Step", "record"})
 CONDITIONS_ONLY = frozenset({"false", "SetBack"})
 OF_PODS = frozenset({"_of_pods", "_rank"})
 """Functions of `wait_causes` that take a reason as a pod has it."""
@@ -183,7 +184,7 @@ def _is_passed_on(node: ast.expr, scope: ast.AST) -> bool:
 def of_waits() -> set[str]:
     """Why a job waits, where the operator itself knows the cause. Quiet causes are in the explanation alone."""
     known = {value for name, value in vars(wait_causes).items() if re.fullmatch("[A-Z_]+", name) and name[0] != "_"}
-    return {each for each in known if isinstance(each, str)} - {wait_causes.WAITING} - wait_causes._QUIET
+    return {each for each in known if isinstance(each, str)} - {wait_causes.WAITING, RUNNING} - wait_causes._QUIET
 
 
 def types_in_source() -> set[str]:

@@ -79,6 +79,7 @@ async def test_what_grows_again_has_names_that_were_never_used(operated: World) 
 async def test_the_role_is_as_wide_as_it_must_be_at_every_write(operated: World) -> None:
     """Grow: pods, the role once they are seen, the list. Shrink: the list, the role, and then the pods."""
     await operated.running(job(command=ELASTIC))
+    await operated.quiet()
     mark = len(operated.wire.writes)
     await operated.resize(3)
     await operated.workers_run(3)
@@ -87,6 +88,7 @@ async def test_the_role_is_as_wide_as_it_must_be_at_every_write(operated: World)
     role, pod = grown.index(f"PATCH roles {LAUNCHER}"), grown.index(f"POST pods {NAME}-worker-2")
     listed = len(grown) - 1 - grown[::-1].index(f"PATCH configmaps {CONFIG}")
     assert pod < role < listed
+    await operated.quiet()
     mark = len(operated.wire.writes)
     await operated.resize(2)
     await operated.until_workers(0, 1)

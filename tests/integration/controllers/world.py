@@ -32,7 +32,7 @@ from springtide.kube.transport import Transport
 
 T = TypeVar("T")
 
-PATIENCE = 15.0
+PATIENCE = 45.0
 QUIET = 0.15
 """Seconds without a write after which an operator is believed to have nothing to do."""
 NAME = "pi"

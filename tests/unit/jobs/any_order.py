@@ -14,12 +14,14 @@ from contextlib import suppress
 from datetime import timedelta
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.unit.jobs.kind_suite import keeps_its_size
 from tests.unit.jobs.simulated import NODES, Cluster, Conflict
 
 from springtide.api.kinds.replicas import WORKER
-from springtide.jobs.actions import Plan, RequeueAfter, StatusPatch
+from springtide.jobs.actions import Plan, RequeueAfter, RunScript, StatusPatch
+from springtide.jobs.scaling import phases
+from springtide.jobs.scaling.scaler import Scaler
 
 
 class AnyOrder(RuleBasedStateMachine):
@@ -54,7 +56,7 @@ class AnyOrder(RuleBasedStateMachine):
     def another_operator_acts_on_what_it_saw_long_ago(self, data: st.DataObject) -> None:
         stale = self.plans.pop(data.draw(st.integers(0, len(self.plans) - 1)))
         with suppress(Conflict):
-            self.cluster.act(tuple(each for each in stale.actions if not isinstance(each, StatusPatch)))
+            self.cluster.act(tuple(each for each in stale.actions if not isinstance(each, StatusPatch | RunScript)))
 
     # The world.
 
@@ -178,3 +180,96 @@ class AnyOrder(RuleBasedStateMachine):
         if clean != "None":
             assert all(pod.ended for pod in cluster.pods.values())
             assert not [key for key in cluster.objects if key.kind == "PodGroup"]
+
+
+class WithScalers(AnyOrder):
+    """The same for a kind with scalers: they are created and deleted at any time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ends: dict[str, Scaler] = {}
+
+    @rule(
+        count=st.integers(0, 4),
+        timeout=st.sampled_from([0, 20, 60, 600]),
+        script=st.sampled_from(["", "", "/scale.sh"]),
+        retries=st.integers(0, 2),
+        plans=st.integers(0, 4),
+    )
+    def somebody_scales_out(self, count: int, timeout: int, script: str, retries: int, plans: int) -> None:
+        self._scale("ScaleOut", count, (), timeout, script, retries)
+        self._plan(plans)
+
+    @rule(
+        count=st.integers(0, 4),
+        names=st.lists(st.integers(0, 8), max_size=3),
+        timeout=st.sampled_from([0, 20, 600]),
+        script=st.sampled_from(["", "", "/scale.sh"]),
+        plans=st.integers(0, 4),
+    )
+    def somebody_scales_in(self, count: int, names: list[int], timeout: int, script: str, plans: int) -> None:
+        self._scale("ScaleIn", count, tuple(map(self.cluster.snapshot.worker_name, names)), timeout, script, 0)
+        self._plan(plans)
+
+    def _plan(self, times: int) -> None:
+        """So that the scaler has its turn before much else happens."""
+        for _ in range(times):
+            self.cluster.reconcile()
+
+    def _scale(self, kind: str, count: int, names: tuple[str, ...], timeout: int, script: str, retries: int) -> None:
+        self.cluster.scale(
+            kind,
+            f"s{len(self.cluster.scalers)}",
+            count=count,
+            pod_names=names,
+            timeout=timedelta(seconds=timeout),
+            script=script,
+            backoff_limit=retries,
+        )
+
+    @rule(data=st.data())
+    def somebody_deletes_a_scaler(self, data: st.DataObject) -> None:
+        if self.cluster.scalers:
+            self.cluster.cancel(data.draw(st.sampled_from(sorted(self.cluster.scalers))))
+
+    @rule(code=st.sampled_from([0, 0, 1]))
+    def scripts_end(self, code: int) -> None:
+        self.cluster.script_ends(code)
+
+    @rule()
+    def the_results_of_scripts_are_forgotten(self) -> None:
+        self.cluster.scripts.clear()
+
+    @rule(places=st.sampled_from([None, 2, 4]))
+    def there_are_so_many_places(self, places: int | None) -> None:
+        self.cluster.capacity = places
+
+    @invariant()
+    def a_scaler_that_has_ended_stays_as_it_is(self) -> None:
+        there = self.cluster.scalers if hasattr(self, "cluster") else {}
+        for uid, scaler in there.items():
+            if phases.of(scaler.status).ended:
+                assert self.ends.setdefault(uid, scaler).status == scaler.status
+
+    @invariant()
+    def new_workers_are_listed_together(self) -> None:
+        """Nobody lists a part of them, not even for a moment."""
+        if hasattr(self, "cluster"):
+            ledger = self.cluster.snapshot.ledger
+            assert not set(ledger.joining) & set(ledger.listed)
+            assert set(ledger.joining) <= set(ledger.members)
+
+    def teardown(self) -> None:
+        """Places and scripts are no longer missing."""
+        if not hasattr(self, "cluster"):
+            return
+        self.cluster.capacity = None
+        for _ in range(40):
+            self.cluster.settle(20)
+            self.cluster.script_ends()
+            if all(phases.of(each.status).ended for each in self.cluster.scalers.values()):
+                break
+        super().teardown()
+        left = [each.title for each in self.cluster.scalers.values() if not phases.of(each.status).ended]
+        assert not left, "a scaler has not ended"
+        assert not self.cluster.snapshot.ledger.joining

@@ -459,7 +459,8 @@ class Cluster:
     def _moves(self, pod: Pod) -> bool:
         """Nobody waits for a finished job's pods on silent nodes."""
         given_up = self.finished and pod.reason == NODE_LOST
-        return (pod.terminating or pod.phase == PENDING) and not given_up
+        starts = pod.phase == PENDING and self.capacity is None  # otherwise there may be no place for it
+        return (pod.terminating or starts) and not given_up
 
     # What tests look at.
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
+from springtide.api.kinds import scalers as types
 from springtide.api.kinds.scalers import ScalerStatus
 from springtide.jobs.reporting.conditions import REASON_LENGTH, Conditions, appended, true, updated
 from springtide.jobs.scaling import phases
@@ -21,21 +22,21 @@ IN_SUCCEEDED, IN_FAILED = "ScalingInSucceeded", "ScalingInFailed"
 
 
 def accepted(status: ScalerStatus, message: str, now: datetime) -> ScalerStatus:
-    conditions = appended(status.conditions, true(ScalerPhase.CREATED.value, ACCEPTED, message), now)
+    conditions = appended(status.conditions, true(types.CREATED, ACCEPTED, message), now)
     return _moved(status, Trigger.ACCEPTED, conditions)
 
 
 def waiting(status: ScalerStatus, message: str, now: datetime) -> ScalerStatus:
-    conditions = updated(status.conditions, true(ScalerPhase.CREATED.value, ACCEPTED, message), now)
+    conditions = updated(status.conditions, true(types.CREATED, ACCEPTED, message), now)
     return _moved(status, Trigger.WAITED, conditions)
 
 
 def started(status: ScalerStatus, change: Change, message: str, now: datetime) -> ScalerStatus:
     """Conditions of another operator are removed: the time of one would count as the start, another as an execution of
     the script."""
-    begun = (ScalerPhase.SCALING.value, ScalerPhase.SCRIPT_EXECUTED.value)
+    begun = (types.SCALING, types.SCRIPT_EXECUTED)
     others = tuple(each for each in status.conditions if each.type not in begun)
-    conditions = appended(others, true(ScalerPhase.SCALING.value, STARTED, message), now)
+    conditions = appended(others, true(types.SCALING, STARTED, message), now)
     return replace(
         _moved(status, Trigger.STARTED, conditions),
         start_time=now,
@@ -54,9 +55,7 @@ def named(status: ScalerStatus, pods: tuple[str, ...]) -> ScalerStatus:
 def script_failed(status: ScalerStatus, message: str, now: datetime) -> ScalerStatus:
     """The time of the update is that of the failure, even if it is the same failure again."""
     conditions = tuple(
-        replace(each, message=message[:REASON_LENGTH], last_update_time=now)
-        if each.type == ScalerPhase.SCALING.value
-        else each
+        replace(each, message=message[:REASON_LENGTH], last_update_time=now) if each.type == types.SCALING else each
         for each in status.conditions
     )
     moved = _moved(status, Trigger.SCRIPT_FAILED, conditions)
@@ -64,17 +63,17 @@ def script_failed(status: ScalerStatus, message: str, now: datetime) -> ScalerSt
 
 
 def script_succeeded(status: ScalerStatus, message: str, now: datetime) -> ScalerStatus:
-    new = true(ScalerPhase.SCRIPT_EXECUTED.value, SCRIPT_DONE, message)
+    new = true(types.SCRIPT_EXECUTED, SCRIPT_DONE, message)
     return _moved(status, Trigger.SCRIPT_SUCCEEDED, appended(status.conditions, new, now))
 
 
 def succeeded(status: ScalerStatus, reason: str, message: str, now: datetime) -> ScalerStatus:
-    new = true(ScalerPhase.SUCCEEDED.value, reason, message)
+    new = true(types.SCALE_SUCCEEDED, reason, message)
     return replace(_moved(status, Trigger.COMPLETED, appended(status.conditions, new, now)), completion_time=now)
 
 
 def failed(status: ScalerStatus, trigger: Trigger, reason: str, message: str, now: datetime) -> ScalerStatus:
-    new = true(ScalerPhase.FAILED.value, reason, message)
+    new = true(types.SCALE_FAILED, reason, message)
     return replace(_moved(status, trigger, appended(status.conditions, new, now)), completion_time=now)
 
 
