@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Users change their minds, pods die and operators with them, in any order: in the end all jobs are as they are wanted.
 
-Each storm goes over an MPIJob, a TrainingJob with its scalers and two jobs whose replicas keep their names. SPRINGTIDE_STORM_SEEDS=0-199 chooses the
-storms.
+Each storm goes over an MPIJob, a TrainingJob with its scalers and two jobs whose replicas keep their names.
+SPRINGTIDE_STORM_SEEDS=0-199 chooses the storms.
 """
 
 from __future__ import annotations
