@@ -85,12 +85,13 @@ async def test_a_timer_would_be_noticed() -> None:
     assert timers == ["MPIJob worker 0"]
 
 
-async def test_a_kind_adds_the_watch_of_its_jobs_and_of_what_it_alone_creates(world: World) -> None:
+async def test_a_kind_adds_the_watches_of_its_jobs_and_scalers_and_of_what_it_alone_creates(world: World) -> None:
     async with operating(world, ("MPIJob",)) as one:
         pass
     async with operating(world, ()) as all_:
         pass
-    assert sorted({*all_.streams} - {*one.streams}) == ["horizontalpodautoscalers", "pytorchjobs", "tfjobs"]
+    added = {"horizontalpodautoscalers", "pytorchjobs", "tfjobs", "trainingjobs", "scaleins", "scaleouts"}
+    assert {*all_.streams} - {*one.streams} == added
     assert sorted(all_.streams) == sorted({*all_.streams})
 
 
