@@ -70,6 +70,11 @@ class Scaler:
         self.cluster.until(holds, f"{self.name} is {condition}", self.patience)
         return self.conditions()[condition]
 
+    def events(self) -> list[str]:
+        """Their reasons."""
+        found = self.cluster.get("events", f"--field-selector=involvedObject.name={self.name}")
+        return [str(event["reason"]) for event in found["items"]]
+
     def delete(self) -> None:
         self.cluster.kubectl("delete", self.kind, self.name)
 

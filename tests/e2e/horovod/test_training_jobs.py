@@ -44,7 +44,9 @@ def test_a_training_job_is_scaled_out_and_in_and_out_again(here: Cluster, tmp_pa
     job.until_size(2)
     training_jobs.created(here, arena.scaleout()).until("ScaleSucceeded")
     job.until_size(3)
-    training_jobs.created(here, arena.scalein()).until("ScaleSucceeded")
+    scalein = training_jobs.created(here, arena.scalein())
+    scalein.until("ScaleSucceeded")
+    assert "DrainTimeOver" in scalein.events(), "Horovod does not report that it no longer uses a host"
     assert f"{job.name}-worker-2" not in job.pods("Worker")
     job.until_size(2)
     job.scale_out(1).until("ScaleSucceeded")
