@@ -108,13 +108,14 @@ def _ongoing(seen: Snapshot) -> Plan:
         *moving_in_place.deleted(then),
     )
     hosts = host_list.hosts(then, going)
-    actions = _hosts_written(seen, then, hosts, why)
+    wanted = wiring.wanted(then.kind, then.job, hosts)
+    actions = _hosts_written(seen, then, hosts, wanted, why)
     rewritten = any(isinstance(action, Patch) and action.key == seen.config_key for action in actions)
     actions += _group(then)
     actions += _worker_pods(then)
     actions += [*indexed_roles.created(then, MOST_PODS), *launching.created(then), *then.form.switched(then)]
     actions += relocating.suspended(then)
-    actions += _freed(then, hosts)
+    actions += _freed(then, wanted)
     actions += [*drains.events(then, going), *objects.deletions(going)]
     actions += scripts.started(then)
     if not rewritten:
@@ -308,9 +309,10 @@ def _suspended(seen: Snapshot) -> Plan:
     reset = Ledger(has_run=seen.ledger.has_run, scaled=seen.ledger.scaled)
     then = seen.with_ledger(reset if suspend.is_quiet(seen) else launching.fresh_run(seen.ledger))
     hosts = host_list.hosts(then, seen.observed.pods)
-    actions = [*_hosts_written(seen, then, hosts, ()), *suspend.stopped(then), *_ungrouped(then)]
+    wanted = wiring.wanted(then.kind, then.job, hosts)
+    actions = [*_hosts_written(seen, then, hosts, wanted, ()), *suspend.stopped(then), *_ungrouped(then)]
     actions += launching.created(then)
-    actions += _freed(then, hosts)
+    actions += _freed(then, wanted)
     return _told(then, actions, (), status.suspended(then))
 
 
@@ -344,20 +346,22 @@ def _withdrawn(seen: Snapshot) -> list[Action]:
     return [action for each in held for action in objects.ensured(seen.observed, each)]
 
 
-def _hosts_written(seen: Snapshot, then: Snapshot, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
+def _hosts_written(
+    seen: Snapshot, then: Snapshot, hosts: Hosts, after: tuple[Wanted, ...], why: Iterable[Decision]
+) -> list[Action]:
     """The launcher can reach every listed worker at all times: the Role is widened before the host list is written and
     narrowed after it."""
     still = {*hosts.reachable, *host_list.listed(seen)}
     wide = replace(hosts, reachable=(*hosts.reachable, *sorted(still - {*hosts.reachable})))
-    before, after = (wiring.wanted(then.kind, then.job, each) for each in (wide, hosts))
+    before = after if wide == hosts else wiring.wanted(then.kind, then.job, wide)
     first, last = objects.in_two_steps(then.observed, before, after)
     return [*first, *_config(seen, then, hosts, why), *last]
 
 
-def _freed(then: Snapshot, hosts: Hosts) -> tuple[Action, ...]:
+def _freed(then: Snapshot, needed: Iterable[Wanted]) -> tuple[Action, ...]:
     """Deletions of objects beside the pods that are no longer needed."""
     group = _wanted_group(then)
-    wanted = (*wiring.wanted(then.kind, then.job, hosts), *((group,) if group else ()))
+    wanted = (*needed, *((group,) if group else ()))
     return objects.surplus(then.observed, {then.config_key, *(objects.key_of(each.manifest) for each in wanted)})
 
 
@@ -365,7 +369,7 @@ def _freed_after(seen: Snapshot) -> tuple[Action, ...]:
     """The same for a job that has finished: what its workers need goes with them."""
     cleaned = clean_pod_policy.deletes_workers(seen)
     then = seen.with_ledger(launching.fresh_run(seen.ledger)) if cleaned else seen
-    return _freed(then, host_list.hosts(then))
+    return _freed(then, wiring.wanted(then.kind, then.job, host_list.hosts(then)))
 
 
 def _config(seen: Snapshot, then: Snapshot, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:

@@ -14,6 +14,7 @@ import pytest
 from tests.integration.controllers.world import ELASTIC, MPIJOBS, NAME, PATIENCE, V1, V2, World, job
 from tests.integration.patience import until
 
+from springtide.api.kinds.registry import DEFINED
 from springtide.controllers.options import Options, WebhookOptions
 from springtide.controllers.prerequisites import MissingError
 from springtide.controllers.serving import PortError
@@ -279,7 +280,7 @@ async def test_a_cluster_finds_it_by_a_service(world: World) -> None:
     async with judging(world.client, options(world, service="springtide", must_answer=True), SERVED):
         hooks = (await world.client.get(CONFIGURATIONS, configuration_key(world)))["webhooks"]
         service = {"namespace": world.namespace, "name": "springtide", "path": "/validate", "port": 443}
-        assert [hook["name"] for hook in hooks] == [f"{each.definition.plural}.springtide.dev" for each in SERVED]
+        assert [hook["name"] for hook in hooks] == [f"{each.plural}.springtide.dev" for each in DEFINED]
         for hook in hooks:
             assert hook["clientConfig"]["service"] == service
             assert (hook["failurePolicy"], hook["sideEffects"]) == ("Fail", "None")

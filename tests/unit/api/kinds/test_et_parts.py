@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from springtide.api.kinds.attach_mode import AttachMode
-from springtide.api.kinds.et_parts import parts_of
+from springtide.api.kinds.et_parts import KEYS_VOLUME, parts_of
 from springtide.api.kinds.pod_parts import Parts
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
 
@@ -13,7 +13,7 @@ CONTAINERS = ("init-hostfile", "wait-for-hosts")
 
 
 def test_a_launcher_gets_files_and_either_keys_or_kubectl() -> None:
-    assert parts_of(AttachMode.SSH, LAUNCHER, "keys") == Parts((*VOLUMES, "keys"), CONTAINERS)
+    assert parts_of(AttachMode.SSH, LAUNCHER, "keys") == Parts((*VOLUMES, "keys", KEYS_VOLUME), CONTAINERS)
     assert parts_of(AttachMode.KUBEXEC, LAUNCHER, "keys") == Parts(
         (*VOLUMES, "training-job-kubectl"), (*CONTAINERS, "kubectl-delivery")
     )
