@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 AGAIN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install uninstall test test-unit test-clusters test-pythons check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-takeover test-programs test-robustness e2e e2e-horovod e2e-elastic fetch bench bench-pods bench-operator bench-resize bench-allreduce campaign
+.PHONY: help demo install uninstall test test-unit test-clusters test-docs test-pythons check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-takeover test-programs test-robustness test-robustness-pods e2e e2e-horovod e2e-elastic fetch bench bench-pods bench-operator bench-resize bench-allreduce campaign
 
 help: ## what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -57,13 +57,13 @@ uninstall: ## remove what make install has installed; clusters are kept
 	@$(installer) uninstall
 
 test: $(READY) ## the tests, but for those that take their time; needs neither Go nor kubectl
-	@$(AGAIN) $(BIN)/pytest -n 2 -q -m "not clusters"
+	@$(AGAIN) $(BIN)/pytest -n 3 -q -m "not clusters"
 
 test-unit: $(READY) ## the unit tests alone
 	@$(AGAIN) $(BIN)/pytest -n 2 -q tests/unit
 
-test-clusters: $(READY) ## those that start clusters, node agents, containers and launchers, and the documents' commands
-	@$(AGAIN) $(BIN)/pytest -n 3 --dist worksteal -q -m clusters tests/integration tests/docs
+test-clusters: $(READY) ## those that start clusters, node agents, containers and launchers
+	@$(AGAIN) $(BIN)/pytest -n 4 --dist worksteal -q -m clusters tests/integration
 
 # Each in an environment of its own. The one that .venv is made of has had both by `make demo` and `make test`.
 PYTHONS ?= 3.11 3.14
@@ -106,12 +106,17 @@ oracle: $(READY) ## build the real control plane, kubectl old and new, KWOK and 
 	@$(CONTROL_PLANE) build
 
 # Each suite fetches what it lacks by itself, too; this is for what goes on beside other work.
-fetch: $(JUDGES)/.ready ## fetch and build, once, what the end-to-end tests and the judges need (cmake, g++; 2 GB)
+fetch: $(JUDGES)/.ready ## fetch and build, once, what the end-to-end tests and the judges need (Go, cmake, g++; 2 GB)
 	@PYTHONPATH=. $(BIN)/python -m tests.e2e_elastic.fetching
 
-# Without controllers: two servers can only be compared while nobody but the suite writes to them.
+# Without controllers: two servers can only be compared while nobody but the suite writes to them. More processes than
+# cores, because most of them wait.
 test-oracle: oracle $(JUDGES)/.ready ## the embedded server against the real one, and stock clients as its judges
-	@$(CONTROL_PLANE) --bare run -- $(AGAIN) $(JUDGES)/bin/pytest -n 2 -q tests/conformance tests/integration/kube tests/integration/controllers tests/docs
+	@$(CONTROL_PLANE) --bare run -- $(AGAIN) $(JUDGES)/bin/pytest -n 4 -q tests/conformance tests/integration/kube tests/integration/controllers
+
+# Pages mostly wait for the jobs that they start.
+test-docs: oracle ## the documents' commands, with stock kubectl
+	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -n 4 -q -m clusters tests/docs
 
 # Each of the two kinds of cluster, of root and of an ordinary user; SPRINGTIDE_PODS_KUBECONFIG leads to another instead.
 test-pods: oracle ## what pods do, on the embedded cluster as root and as an ordinary user, with stock kubectl
@@ -173,16 +178,18 @@ campaign: $(READY) ## the same with 200 rounds each, and tables of what happened
 
 # COMPLEXITY=sample tries every sixteenth of the long inputs, as CI does; all of them take some half an hour.
 COMPLEXITY ?= all
-test-robustness: $(JUDGES)/.ready ## bad input, bad connections, full disks, generated requests, hard times for pods
+test-robustness: $(JUDGES)/.ready ## bad input, bad connections, full disks, generated requests; measures, so run it alone
 	@SPRINGTIDE_COMPLEXITY=$(COMPLEXITY) $(AGAIN) $(JUDGES)/bin/pytest -n 2 -q tests/robustness
-	@$(AGAIN) $(JUDGES)/bin/pytest -n 3 -q tests/robustness_pods
+
+test-robustness-pods: $(READY) ## full disks, hostile programs and killed processes around pods
+	@$(AGAIN) $(BIN)/pytest -n 3 -q tests/robustness_pods
 
 # One file of tests at a time per process: each has clusters of its own.
 test-programs: oracle ## real programs in pods: MPI over exec and ssh, gangs, autoscaling, nodes that go (needs sshd)
 	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -n 3 --dist loadfile -q tests/programs
 
 e2e: oracle ## jobs on the embedded cluster: mpirun, the documents' manifests, resizes, lifecycles (needs sshd)
-	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -n 2 --dist loadfile -q tests/e2e --ignore tests/e2e/horovod
+	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -n 3 --dist loadfile -q tests/e2e --ignore tests/e2e/horovod
 
 e2e-horovod: oracle ## elastic training with Horovod, which is built once (needs Python 3.11, cmake and g++)
 	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -q tests/e2e/horovod

@@ -4,6 +4,7 @@
     make bench-operator
     python benchmarks/operators.py --kind PyTorchJob --kind TFJob      beside SPRINGTIDE_TRAINING_OPERATOR
     python benchmarks/operators.py --kind MPIJob                       beside SPRINGTIDE_OTHER_OPERATOR
+    python benchmarks/operators.py --kind TrainingJob                  beside our own MPIJobs
     python benchmarks/operators.py --quick --only "springtide v2beta1"
     python benchmarks/operators.py --server pods                       our operator with real pods alone
 
@@ -72,6 +73,9 @@ REPLICA_AIMS = {
 }
 """Of PyTorchJobs and TFJobs."""
 RATES = "jobs at once, jobs/s"
+PER_WRITE = "processor time of the operator per write ms"
+TRAINING_AIMS = {f"{RESIZED:,} jobs at once, {PER_WRITE}": "at most 1.1 times that of MPIJobs"}
+OWN_AIMS: dict[str, Mapping[str, str]] = {"MPIJob": AIMS, "TrainingJob": TRAINING_AIMS}
 TIMES_THEIRS = {"kube-apiserver": "at least 1.4 times theirs", "kube-apiserver, controllers": "at least theirs"}
 """What their rates are to be, by server."""
 
@@ -146,6 +150,8 @@ async def _many(figures: Figures, setting: Setting, run: Run) -> None:
     figures[f"{what}, processor time of the operator per job ms"] = operator / size * 1000
     figures[f"{what}, processor time of the server per job ms"] = server / size * 1000
     figures |= _counted(f"{what},", "job", writes_before, await setting.bench.writes(), asked)
+    if writes := figures.get(f"{what}, writes per job"):
+        figures[f"{what}, {PER_WRITE}"] = operator / size / writes * 1000
     figures[f"{what}, peak memory MB"] = setting.operator.peak()
     figures[f"{what}, complaints in its log"] = setting.operator.complaints()
 
@@ -212,18 +218,21 @@ def table(found: dict[str, Figures], aims: Mapping[str, str]) -> str:
 
 
 def aims(kind: str, server: str) -> Mapping[str, str]:
-    if kind == "MPIJob":
-        return AIMS
+    if kind in OWN_AIMS:
+        return OWN_AIMS[kind]
     rate = TIMES_THEIRS.get(server)
     return REPLICA_AIMS | ({f"{size:,} {RATES}": rate for size in SIZES} if rate else {})
 
 
 def compared(found: dict[str, Figures]) -> Iterator[str]:
-    """Our rates by theirs, where both were measured."""
+    """Our rates by theirs, where both were measured; what a write of TrainingJobs costs by what it costs of MPIJobs."""
     ours, theirs = found.get("springtide", {}), found.get("other, no limits", {})
     for name in ours:
         if name.endswith(RATES) and name in theirs:
             yield f"{name}: {ours[name] / theirs[name]:.2f} times theirs"
+    for other, name in product(("springtide v1", "springtide v2beta1"), ours):
+        if name.endswith(PER_WRITE) and name in found.get(other, {}):
+            yield f"{name}: {ours[name] / found[other][name]:.2f} times that of {other}"
 
 
 def mpi_runs(server: str, sizes: Sequence[int]) -> Iterator[Run]:
@@ -252,6 +261,14 @@ def replica_runs(workload: Workload, server: str, sizes: Sequence[int]) -> Itera
         yield Run(limited, LIMITED, also=False)
 
 
+def training_runs(server: str, sizes: Sequence[int]) -> Iterator[Run]:
+    """Beside our own MPIJobs: the Go et-operator cannot be fetched. The server that counts writes is measured."""
+    measured = (workloads.trainingjobs(), workloads.mpijobs("v1"), workloads.mpijobs())
+    for size in sizes if server == "kube-apiserver" else ():
+        for workload in measured:
+            yield Run(contenders.ours(workload), size, size == resized(sizes))
+
+
 def resized(sizes: Sequence[int]) -> int:
     return RESIZED if RESIZED in sizes else sizes[0]
 
@@ -260,6 +277,7 @@ RUNS: dict[str, Callable[[str, Sequence[int]], Iterator[Run]]] = {
     "MPIJob": mpi_runs,
     "PyTorchJob": partial(replica_runs, workloads.pytorchjobs()),
     "TFJob": partial(replica_runs, workloads.tfjobs()),
+    "TrainingJob": training_runs,
 }
 
 

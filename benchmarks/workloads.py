@@ -6,6 +6,7 @@ MPIJob      a launcher and two workers. A launcher is a batch Job for v2beta1, w
             Jobs, and a pod for v1
 PyTorchJob  a master and two workers with an elastic policy; each replica has a pod and a Service
 TFJob       a chief and two workers; the same
+TrainingJob two workers over SSH, pods with a Service each; the launcher comes only when they are ready
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ class Workload:
     """Whether a job counts only when its status is written."""
     resized: bool = True
     """Whether changes of its replicas are measured."""
+    workers: str = "Worker"
+    """The role that is resized."""
 
     @property
     def kind(self) -> str:
@@ -53,7 +56,7 @@ class Workload:
 
     def larger(self) -> Obj:
         """The change to one more worker."""
-        return {"spec": {self.roles: {"Worker": {"replicas": WORKERS + 1}}}}
+        return {"spec": {self.roles: {self.workers: {"replicas": WORKERS + 1}}}}
 
 
 def mpijobs(version: str = "v2beta1") -> Workload:
@@ -67,6 +70,23 @@ def mpijobs(version: str = "v2beta1") -> Workload:
         yield PODS, f"{name}-worker-{WORKERS}"
 
     return Workload(resource, _mpi, "mpiReplicaSpecs", made, added)
+
+
+def trainingjobs() -> Workload:
+    resource = Resource("kai.alibabacloud.com", "v1alpha1", "trainingjobs", "TrainingJob")
+
+    def worker(name: str, index: int) -> Iterator[Made]:
+        yield PODS, f"{name}-worker-{index}"
+        yield SERVICES, f"{name}-worker-{index}"
+
+    def made(name: str) -> Iterator[Made]:
+        for index in range(WORKERS):
+            yield from worker(name, index)
+
+    def added(name: str) -> Iterator[Made]:
+        yield from worker(name, WORKERS)
+
+    return Workload(resource, _elastic_training, "etReplicaSpecs", made, added, workers="worker")
 
 
 def pytorchjobs() -> Workload:
@@ -103,6 +123,17 @@ def _mpi() -> Obj:
         "mpiReplicaSpecs": {
             "Launcher": _role("main", ["mpirun", "-n", "2", "/bench"], 1),
             "Worker": _role("main", ["/usr/sbin/sshd", "-De"], WORKERS),
+        },
+    }
+
+
+def _elastic_training() -> Obj:
+    return {
+        "slotsPerWorker": 1,
+        "cleanPodPolicy": "Running",
+        "etReplicaSpecs": {
+            "launcher": _role("main", ["horovodrun", "-np", "2", "--min-np", "1", "--max-np", "3", "/bench"], 1),
+            "worker": _role("main", ["/usr/sbin/sshd", "-De"], WORKERS),
         },
     }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every test relies on, and which of them `make test` leaves to `make test-clusters`."""
+"""What every test relies on, and which of them `make test` leaves to `make test-clusters` and `make test-docs`."""
 
 from __future__ import annotations
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from springtide.jobs.ledger import token
+
 Obj = dict[str, Any]
 JOB = "springtide.dev/job"
 ROLE = "springtide.dev/role"
@@ -52,7 +54,7 @@ class Course:
             return
         if self._ledger.get("complete"):
             yield f"{name} is created again by itself, and the job is to be restarted as a whole"
-        if before := sorted({*self._pods.values()} & {*self._ledger.get("retried", ())}):
+        if before := sorted({*map(token, self._pods.values())} & {*map(token, self._ledger.get("retried", ()))}):
             yield f"{name} is created beside {before} of the run before"
 
 

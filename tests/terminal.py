@@ -72,9 +72,10 @@ def bash(environment: Mapping[str, str], directory: Path) -> Iterator[Terminal]:
     variables = {**environment, "PS1": _PROMPT, "TERM": "dumb", "INPUTRC": os.devnull}
     pid, terminal = pty.fork()
     if pid == 0:
+        # Before bash runs: it shows its prompt again when the size changes, which would look like the end of a command.
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, _WIDTH, 0, 0))
         os.chdir(directory)
         os.execve(program, ["bash", "--norc", "--noprofile", "-i"], variables)
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, _WIDTH, 0, 0))
     found = Terminal(pid, terminal)
     try:
         found.wait_for(rf"{_PROMPT}\Z")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from tests.crash_jobs.jobs import NAMESPACE
 from tests.crash_jobs.mix import KINDS
+from tests.crash_jobs.training_jobs import SCALERS
 from tests.crash_pods.cluster import PASSING, Cluster
 
 from springtide.kube import errors
@@ -20,8 +21,9 @@ from springtide.kube.resources import CONFIGMAPS, JOBS, PODS, ROLES, Obj, Resour
 from springtide.kube.watch import Change, Decoder, watch
 
 JOB = "springtide.dev/job"
-WATCHED = (*KINDS, PODS, CONFIGMAPS, ROLES, JOBS)
+WATCHED = (*KINDS, *SCALERS, PODS, CONFIGMAPS, ROLES, JOBS)
 _KINDS = {resource.kind for resource in KINDS}
+_SCALERS = {resource.kind for resource in SCALERS}
 
 
 class Seen(NamedTuple):
@@ -43,6 +45,8 @@ class Seen(NamedTuple):
     @property
     def job(self) -> str:
         """The name of the job that it is, or that it was made for."""
+        if self.kind in _SCALERS:
+            return str(self.object["spec"]["selector"]["name"])
         labels = self.object["metadata"].get("labels", {})
         return self.name if self.kind in _KINDS else str(labels.get(JOB, ""))
 

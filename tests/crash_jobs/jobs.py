@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from springtide.api.kinds.trainingjob import SUSPENDED_ANNOTATION
 from springtide.kube.resources import Obj, Resource
 
 NAMESPACE = "campaign"
@@ -22,7 +23,9 @@ MPIJOBS = Resource("kubeflow.org", "v2beta1", "mpijobs", "MPIJob")
 LEAST, MOST = 1, 4
 FILES = Path(__file__).parent / "files"
 SHARED = "/campaign"
-_SSHD = "/usr/sbin/sshd"
+SSHD = "/usr/sbin/sshd"
+LAUNCHED = ("MPIJob", "TrainingJob")
+"""Kinds with a launcher."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,19 @@ class Wanted:
     """It is restarted as a whole."""
     in_place: bool = False
     """Its containers are restarted by the kubelet."""
+    ssh: bool = False
+    workers: str = "Worker"
+    """The role that is resized, as the spec calls it."""
 
     @property
     def named(self) -> bool:
         """Whether its replicas keep their names."""
-        return self.resource is not MPIJOBS
+        return self.resource.kind not in LAUNCHED
+
+    @property
+    def scaled(self) -> bool:
+        """Whether scalers resize it, too."""
+        return self.resource.kind == "TrainingJob"
 
     @property
     def leader(self) -> str:
@@ -73,7 +84,21 @@ class Wanted:
 
     @property
     def over_ssh(self) -> bool:
-        return self.version == "v2beta1"
+        return self.ssh or self.version == "v2beta1"
+
+    def size_of(self, job: Obj) -> int:
+        """The size that is asked for."""
+        return int(job["spec"][self.specs][self.workers].get("replicas", 1))
+
+    def resized(self, size: int) -> Obj:
+        """A patch of the job."""
+        return {"spec": {self.specs: {self.workers: {"replicas": size}}}}
+
+    def suspended(self, suspend: bool) -> Obj:
+        """A patch of the job."""
+        if self.scaled:
+            return {"metadata": {"annotations": {SUSPENDED_ANNOTATION: "true" if suspend else None}}}
+        return {"spec": {"runPolicy": {"suspend": suspend}}}
 
     def run(self, size: int) -> int:
         """The size that is run when this one is asked for."""
@@ -89,7 +114,7 @@ def plain(chance: random.Random, shared: Path) -> Wanted:
 
 
 def keyed(chance: random.Random, shared: Path) -> Wanted:
-    ssh = os.access(_SSHD, os.X_OK)
+    ssh = os.access(SSHD, os.X_OK)
     name, version = ("keyed", "v2beta1") if ssh else ("other", "v1")
     return _job(chance, shared, name, version, elastic=chance.random() < 0.7)
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from tests.crash_jobs import history, jobs, mix, named_verdict, schedule, verdict
+from tests.crash_jobs import history, jobs, mix, named_verdict, scaler_verdict, schedule, training_jobs, verdict
 from tests.crash_jobs.history import History
 from tests.crash_jobs.jobs import NAMESPACE, Wanted
 from tests.crash_jobs.schedule import Act
@@ -103,8 +103,10 @@ class Round:
         self._chance = random.Random(seed)
         self._shared = cluster.home / "shared"
         self._jobs = {each.name: each for each in mix.drawn(self._chance, self._shared)}
-        self._acts = schedule.drawn(self._chance, list(self._jobs))
-        self._sizes = {name: each.size for name, each in self._jobs.items()}
+        self._acts = schedule.drawn(
+            self._chance, list(self._jobs), [name for name, each in self._jobs.items() if each.scaled]
+        )
+        self._scalers = 0
         self._blows = Blows()
         self._killed: dict[str, int] = {}
         """How often programs of a job whose replicas keep their names were killed."""
@@ -116,6 +118,20 @@ class Round:
         await self.cluster.insist(lambda client: client.create(NAMESPACES, namespace))
         account = Key(NAMESPACE, "default")
         await until(lambda: self.cluster.insist(lambda client: client.find(SERVICEACCOUNTS, account)), bool)
+        await until(self._are_served, bool)
+
+    async def _are_served(self) -> bool:
+        """All kinds: their definitions are written one after the other."""
+
+        async def listed(client: Client) -> None:
+            for kind in (*mix.KINDS, *training_jobs.SCALERS):
+                await client.list(kind, Scope(NAMESPACE))
+
+        try:
+            await self.cluster.insist(listed)
+        except errors.NotFound:
+            return False
+        return True
 
     # Blows
 
@@ -140,6 +156,9 @@ class Round:
         doing: dict[str, Callable[[Act], Awaitable[bool]]] = {
             "resize": self._resize,
             "scale": self._scale,
+            "scale out": self._scale_by_object,
+            "scale in": self._scale_by_object,
+            "cancel a scaler": self._cancel,
             "point at a victim": self._point,
             "finish a worker": self._end_early,
             "suspend": self._suspend,
@@ -181,8 +200,39 @@ class Round:
             )
         except errors.Invalid:
             return False
-        self._sizes[act.job] = size
         return True
+
+    async def _scale_by_object(self, act: Act) -> bool:
+        if not self._jobs[act.job].scaled:
+            return False
+        worker, self._scalers = await self._one(act, "Worker"), self._scalers + 1
+        number = self._scalers * 6 + act.number % 6
+        name = worker["metadata"]["name"] if worker is not None else None
+        outward = act.what == "scale out"
+        resource, scaler = (
+            training_jobs.scale_out(act.job, number) if outward else training_jobs.scale_in(act.job, number, name)
+        )
+        await self.cluster.insist(lambda client: client.create(resource, scaler))
+        return True
+
+    async def _cancel(self, act: Act) -> bool:
+        found = [
+            each for each in await self._scalers_of(act.job) if scaler_verdict.phase(each) not in scaler_verdict.ENDED
+        ]
+        if not found:
+            return False
+        scaler = found[act.number % len(found)]
+        resource = next(each for each in training_jobs.SCALERS if each.kind == scaler["kind"])
+        await self._delete(resource, Key.of(scaler))
+        return True
+
+    async def _scalers_of(self, job: str) -> list[Obj]:
+        if not self._jobs[job].scaled:
+            return []
+        found = []
+        for resource in training_jobs.SCALERS:
+            found += [{**each, "kind": resource.kind} for each in await self._made(resource, "")]
+        return [each for each in found if each["spec"]["selector"]["name"] == job]
 
     async def _point(self, act: Act) -> bool:
         """And give the operator reason to look for one."""
@@ -192,20 +242,20 @@ class Round:
         body = {"metadata": {"annotations": {"springtide.dev/victim": "true"}}}
         with suppress(errors.NotFound):
             await self.cluster.insist(lambda client: client.patch(PODS, Key.of(pod), body))
-        return await self._ask(act.job, max(self._jobs[act.job].run(self._sizes[act.job]) - 1, 1))
+        wanted = self._jobs[act.job]
+        return await self._ask(act.job, max(wanted.run(wanted.size_of(await self._job(act.job))) - 1, 1))
 
     def _size(self, job: str, size: int) -> int:
         """Worker 0 of a kind without a launcher is one that the others need."""
         return max(size, 1) if self._jobs[job].named else size
 
     async def _ask(self, job: str, size: int) -> bool:
-        """None at all is refused, and where a webhook looks also too many, and another size of a job that keeps its
-        own."""
+        """None at all is refused, and where a webhook looks also too many, another size of a job that keeps its own,
+        and one beside a scaler."""
         try:
-            await self._patch(job, {self._jobs[job].specs: {"Worker": {"replicas": size}}})
+            await self._patch(job, self._jobs[job].resized(size))
         except errors.Invalid:
             return False
-        self._sizes[job] = size
         return True
 
     async def _end_early(self, act: Act) -> bool:
@@ -222,7 +272,7 @@ class Round:
 
     async def _suspend(self, act: Act) -> bool:
         self._blows.suspended.add((await self._job(act.job))["metadata"]["uid"])
-        await self._patch(act.job, {"runPolicy": {"suspend": True}})
+        await self._patch(act.job, self._jobs[act.job].suspended(True))
         return True
 
     async def _stop(self, act: Act) -> bool:
@@ -242,7 +292,6 @@ class Round:
         wanted = self._jobs[act.job]
         await self._delete(wanted.resource, Key(NAMESPACE, act.job))
         await self._create(wanted)
-        self._sizes[act.job] = wanted.size
         return True
 
     async def _node(self, act: Act) -> bool:
@@ -282,8 +331,8 @@ class Round:
         """From here on nobody does anything to anybody."""
         if self.cluster.supervisor() is None:
             self.cluster.start()
-        for name in self._jobs:
-            await self._patch(name, {"runPolicy": {"suspend": False}})
+        for name, wanted in self._jobs.items():
+            await self._patch(name, wanted.suspended(False))
         await until(lambda: self.cluster.tide("node", "uncordon", schedule.SHAKY), lambda code: code == 0)
 
     # Waiting
@@ -302,8 +351,12 @@ class Round:
             job, pods = await self._job(wanted.name), await self._pods(wanted.name)
             if verdict.may_have_failed(wanted, job):
                 continue
-            config = await self._config(wanted)
-            size = None if only_running else wanted.run(self._sizes[wanted.name])
+            config, scalers = await self._config(wanted), await self._scalers_of(wanted.name)
+            if waits := [] if only_running else scaler_verdict.unended(scalers):
+                found += [f"{wanted.name}: {lack}" for lack in waits]
+                continue
+            found += [f"{wanted.name}: {lack}" for lack in scaler_verdict.left_of(scalers, pods)]
+            size = None if only_running else wanted.run(wanted.size_of(job))
             lacks = (
                 await self._lacks_replicas(wanted, job, pods, config, size)
                 if wanted.named
@@ -347,7 +400,8 @@ class Round:
             seen = list(self.history.of(name))
             own = [line for line in lines if line.job == name]
             judge = named_verdict.judge if wanted.named else verdict.judge
-            result.violations += [f"{name}: {fault}" for fault in judge(wanted, seen, own, self._blows)]
+            faults = [*judge(wanted, seen, own, self._blows), *scaler_verdict.judge(wanted, seen)]
+            result.violations += [f"{name}: {fault}" for fault in faults]
             result.states += len(seen)
             result.lists += sum("hosts" in line.what for line in own)
             result.late += sum("late" in line.what for line in own)
@@ -364,8 +418,8 @@ class Round:
         async def left() -> list[str]:
             return [
                 f"{resource.kind} {obj['metadata']['name']} is left of a job that was deleted"
-                for resource in MADE
-                for obj in await self._made(resource)
+                for resource in (*MADE, *training_jobs.SCALERS)
+                for obj in await self._made(resource, "" if resource in training_jobs.SCALERS else LABEL)
             ]
 
         self.result.violations += await until(left, lambda found: not found)
@@ -399,9 +453,9 @@ class Round:
         found = await self.cluster.insist(lambda client: client.list(resource, Scope(NAMESPACE, labels=label)))
         return list(found.items)
 
-    async def _patch(self, job: str, spec: Obj) -> None:
+    async def _patch(self, job: str, body: Obj) -> None:
         resource = self._jobs[job].resource
-        await self.cluster.insist(lambda client: client.patch(resource, Key(NAMESPACE, job), {"spec": spec}))
+        await self.cluster.insist(lambda client: client.patch(resource, Key(NAMESPACE, job), body))
 
     async def _create(self, wanted: Wanted) -> None:
         resource = jobs.submitted_as(wanted)

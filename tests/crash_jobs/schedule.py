@@ -12,6 +12,9 @@ KILLS = {"operator": 3, "server": 2, "agent": 2, "supervisor": 1}
 CHANGES = {
     "resize": 8,
     "scale": 4,
+    "scale out": 5,
+    "scale in": 4,
+    "cancel a scaler": 1,
     "point at a victim": 2,
     "delete a worker": 2,
     "kill a worker": 3,
@@ -28,6 +31,8 @@ CHANGES = {
     "tide down": 2,
 }
 """What happens, and how often in relation to the others."""
+BY_OBJECT = frozenset({"scale out", "scale in", "cancel a scaler"})
+"""Done to jobs that scalers resize, whichever job it was to be."""
 ONCE = frozenset({"kill the launcher", "reclaim", "recreate", "suspend", "tide down"})
 """Each costs a back-off or a whole start: at most one of them in a round."""
 ENDINGS = ((), ("--grace", "1s"), ("--grace", "0"), ("--keep-pods",))
@@ -53,7 +58,7 @@ class Act:
     """Whether all jobs are to be as they are wanted before it, if they get there in a few seconds."""
 
 
-def drawn(chance: random.Random, jobs: Sequence[str]) -> list[Act]:
+def drawn(chance: random.Random, jobs: Sequence[str], scaled: Sequence[str] = ()) -> list[Act]:
     """More happens to the first job than to others."""
     weights = KILLS | CHANGES
     acts: list[list[Act]] = []
@@ -61,7 +66,10 @@ def drawn(chance: random.Random, jobs: Sequence[str]) -> list[Act]:
         if what in ONCE and any(act.what == what for act in chain(*acts)):
             continue
         after = chance.choice((0.0, chance.uniform(0, 0.3), chance.uniform(0, 2.0)))
-        act = Act(after, what, chance.choice((jobs[0], *jobs)), chance.randrange(1000), chance.random() < 0.3)
+        job = chance.choice((jobs[0], *jobs))
+        if what in BY_OBJECT and scaled:
+            job = chance.choice(scaled)
+        act = Act(after, what, job, chance.randrange(1000), chance.random() < 0.3)
         acts.append(_followed(chance, act))
     return list(_bearable(chain(*acts)))
 

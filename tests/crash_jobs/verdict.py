@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from tests.crash_jobs.history import Line, Seen
 from tests.crash_jobs.jobs import Wanted
 
+from springtide.api.kinds.trainingjob import SUSPENDED_ANNOTATION
 from springtide.kube.resources import Obj
 
 ENDINGS = ("Succeeded", "Failed")
@@ -115,7 +116,8 @@ def lacking(job: Obj, pods: Sequence[Obj], config: Obj | None, size: int | None)
 
 
 def is_suspended(job: Obj) -> bool:
-    return bool(job["spec"].get("runPolicy", {}).get("suspend"))
+    annotated = job["metadata"].get("annotations", {}).get(SUSPENDED_ANNOTATION) == "true"
+    return annotated or bool(job["spec"].get("runPolicy", {}).get("suspend"))
 
 
 def unsuspended(job: Obj, pods: Sequence[Obj]) -> Iterator[str]:
@@ -234,7 +236,8 @@ class Tracing:
         """The uid of the pod that a name stands for, by launcher and name."""
 
     def faults(self, seen: Sequence[Seen]) -> Iterator[str]:
-        reading = {"Pod": self._pod, "ConfigMap": self._config, "Role": self._role, "MPIJob": self._job}
+        reading = {"Pod": self._pod, "ConfigMap": self._config, "Role": self._role}
+        reading[self._wanted.resource.kind] = self._job
         for each in seen:
             if each.kind in reading:
                 yield from (f"{fault} (at {each.version})" for fault in reading[each.kind](each))

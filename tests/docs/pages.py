@@ -2,7 +2,7 @@
 """The pages under docs/ as something that can be run.
 
 Blocks fenced as `sh` run everywhere. Blocks fenced as `sh kubectl` need kubectl; they run when SPRINGTIDE_TOOLS names
-the directory it is in, as under `make test-oracle`. All blocks of a page are one script, in an empty home beside the
+the directory it is in, as under `make test-docs`. All blocks of a page are one script, in an empty home beside the
 repository's examples.
 """
 

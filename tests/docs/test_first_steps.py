@@ -21,7 +21,7 @@ def suggested(said: str) -> list[str]:
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.skipif(not pages.TOOLS, reason="needs kubectl: make test-oracle")
+@pytest.mark.skipif(not pages.TOOLS, reason="needs kubectl: make test-docs")
 def test_every_command_that_tide_up_suggests_works(home: Path) -> None:
     environment = {"HOME": str(home), "PATH": f"{BIN}:{pages.TOOLS}:{os.environ['PATH']}"}
     with terminal.bash(environment, home) as shell:

@@ -13,7 +13,7 @@ ENGLISH, CHINESE = (pages.DOCS / folder / "from-your-document.md" for folder in 
 
 
 @pytest.mark.timeout(700)
-@pytest.mark.skipif(not pages.TOOLS, reason="needs kubectl: make test-oracle")
+@pytest.mark.skipif(not pages.TOOLS, reason="needs kubectl: make test-docs")
 def test_every_command_works(home: Path) -> None:
     said = pages.run(ENGLISH, home, patience=660)
     assert "tide env create --for horovod/horovod:0.20.0" in said  # an event names the command that the page has next

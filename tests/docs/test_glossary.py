@@ -26,6 +26,7 @@ from tests.docs.pages import DOCS, ROOT, sections
 
 from springtide.api.kinds import conditions
 from springtide.jobs.kinds.elastic_training import phases
+from springtide.jobs.observed import RUNNING
 from springtide.jobs.reporting import wait_causes
 from springtide.jobs.reporting.state_name import StateName
 from springtide.jobs.scaling import statuses
@@ -184,7 +185,7 @@ def _is_passed_on(node: ast.expr, scope: ast.AST) -> bool:
 def of_waits() -> set[str]:
     """Why a job waits, where the operator itself knows the cause. Quiet causes are in the explanation alone."""
     known = {value for name, value in vars(wait_causes).items() if re.fullmatch("[A-Z_]+", name) and name[0] != "_"}
-    return {each for each in known if isinstance(each, str)} - {wait_causes.WAITING} - wait_causes._QUIET
+    return {each for each in known if isinstance(each, str)} - {wait_causes.WAITING, RUNNING} - wait_causes._QUIET
 
 
 def types_in_source() -> set[str]:

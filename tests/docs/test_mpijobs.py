@@ -22,7 +22,7 @@ PAGES = ("mpijobs.md", "zh/mpijobs.md")
 @pytest.mark.timeout(200)
 def test_its_commands_run(home: Path) -> None:
     if not pages.TOOLS:
-        pytest.skip("needs kubectl: make test-oracle")
+        pytest.skip("needs kubectl: make test-docs")
     said = pages.run(DOCS / "mpijobs.md", home)
     assert "ranks on pi-worker-0" in said
 

@@ -21,7 +21,7 @@ PAGES = ("pytorchjobs.md", "zh/pytorchjobs.md")
 
 
 @pytest.mark.timeout(250)
-@pytest.mark.skipif(not pages.TOOLS, reason="needs kubectl: make test-oracle")
+@pytest.mark.skipif(not pages.TOOLS, reason="needs kubectl: make test-docs")
 def test_its_commands_run(home: Path) -> None:
     said = pages.run(DOCS / "pytorchjobs.md", home, patience=200)
     assert "rank 0 of 3: the sum of all ranks is 3" in said

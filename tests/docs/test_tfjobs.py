@@ -22,7 +22,7 @@ PAGES = ("tfjobs.md", "zh/tfjobs.md")
 
 
 @pytest.mark.timeout(200)
-@pytest.mark.skipif(not pages.TOOLS, reason="needs kubectl: make test-oracle")
+@pytest.mark.skipif(not pages.TOOLS, reason="needs kubectl: make test-docs")
 def test_its_commands_run(home: Path) -> None:
     said = pages.run(DOCS / "tfjobs.md", home)
     assert '{"cluster":{"worker":{"1":"count-worker-1.default.svc' in said

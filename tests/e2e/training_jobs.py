@@ -28,7 +28,7 @@ TIDERUN: Final = (
     "tiderun -np $((${workers}*${gpus})) --min-np $((${minWorkers}*${gpus})) --max-np $((${maxWorkers}*${gpus}))"
     ' --host-discovery-script /etc/edl/discover_hosts.sh python -c "$PROGRAM" /shared/end'
 )
-_STEP: Final = re.compile(r"^\[\d+\]<stdout>:step (\d+) rank (\d+) of (\d+) on (\S+)$", re.MULTILINE)
+_STEP: Final = re.compile(r"^\[[^]]+\]<stdout>:step (\d+) rank (\d+) of (\d+) on (\S+)$", re.MULTILINE)
 _ENDED: Final = {"ScaleSucceeded", "ScaleFailed"}
 _numbers: Final = count(1)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from tests import arena
 from tests.e2e_elastic import environments
 from tests.programs import wheels
 
@@ -21,6 +22,7 @@ def main() -> None:
         print(wheels.fetched(kit), flush=True)
     for whole in ENVIRONMENTS:
         print(environments.made(whole), flush=True)
+    print(arena.built(), flush=True)
 
 
 if __name__ == "__main__":

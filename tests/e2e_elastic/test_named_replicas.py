@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +155,28 @@ def elastic(shared: Path, steps: int) -> dict[str, Any]:
     }
 
 
+def whole(shared: Path, steps: int) -> dict[str, Any]:
+    program = ["python", "/data/torchrun_elastic.py", "/data/checkpoint", str(steps), "/data/pause"]
+    template = a_template(shared, "pytorch", "torch", *program)
+    roles = {role: {"replicas": count, "template": template} for role, count in (("Master", 1), ("Worker", 2))}
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "whole", "annotations": {"springtide.dev/restart": "whole-job"}},
+        "spec": {"pytorchReplicaSpecs": roles},
+    }
+
+
+def process_of(pod: str, shared: Path) -> int:
+    """The id of a pod's program on this machine: in the pod it is 1, which no signal from there kills."""
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            variables = (place / "environ").read_bytes().split(b"\0")
+            if f"HOSTNAME={pod}".encode() in variables and (place / "root/data").samefile(shared):
+                return int(place.name)
+    raise AssertionError(f"no program of {pod} runs")
+
+
 def trained(job: Job) -> list[tuple[int, int]]:
     """Steps and sizes of the group, as rank 0 said them, wherever it was."""
     found: list[tuple[int, int]] = []
@@ -185,6 +210,33 @@ def test_torchrun_goes_on_while_it_is_resized_and_loses_a_worker(space: Callable
     assert len(steps) - len(set(steps)) <= 4, "no more than the step under way is done again at a change"
     (shared / "pause").write_text("0")
     job.until("Succeeded")
+
+
+def test_when_a_rank_is_killed_all_restart_together_and_go_on_from_the_checkpoint(
+    space: Callable[..., Cluster], shared: Path
+) -> None:
+    cluster = space("torch")
+    submitted(cluster, whole(shared, steps=300))
+    job = Job(cluster, "whole", PATIENCE, "pytorchjob")
+    cluster.until(lambda: len(trained(job)) > 10, "three ranks train", PATIENCE)
+    before = {pod["metadata"]["uid"] for pod in cluster.pods().values()}
+    os.kill(process_of("whole-worker-1", shared), signal.SIGKILL)
+    begun = re.compile(r"^rank (\d) of 3 on \S+ from step (\d+)", re.MULTILINE)
+
+    def begins() -> list[tuple[str, str]]:
+        anew = [name for name, pod in cluster.pods().items() if pod["metadata"]["uid"] not in before]
+        return [found for name in anew for found in begun.findall(cluster.kubectl.run("logs", name).stdout)]
+
+    cluster.until(lambda: len(begins()) == 3, "three new ranks begin", PATIENCE)
+    assert sorted(rank for rank, _ in begins()) == ["0", "1", "2"]
+    (step,) = {int(step) for _, step in begins()}
+    assert step > 10, "they go on from the checkpoint"
+    (shared / "pause").write_text("0")
+    job.until("Succeeded")
+    steps = trained(job)
+    assert {size for _, size in steps} == {3}, "the sum over ranks has a one of each"
+    assert (steps[0][0], steps[-1][0]) == (step + 1, 300)
+    assert sum(job.status["restarts"].values()) == 1, job.status
 
 
 def test_a_dynamic_tensorflow_worker_joins_and_trains_the_same_variables(

@@ -10,7 +10,7 @@ import msgspec
 T = TypeVar("T")
 
 
-def decoded(text: str, as_: object, otherwise: T, *, strict: bool = True) -> T:
+def decoded(text: str | bytes, as_: object, otherwise: T, *, strict: bool = True) -> T:
     """The decoded annotation; `otherwise` when it cannot be decoded (JSON that is nested too deeply included)."""
     try:
         return cast("T", msgspec.json.decode(text, type=cast("type", as_), strict=strict))

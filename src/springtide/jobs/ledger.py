@@ -7,13 +7,20 @@ there, before it has changed anything.
 
 A worker is a member of the job from when its index is written here, so creating its pod twice is harmless. Once it was
 listed its name is never reused, because Horovod excludes a host that failed for good.
+
+All annotations of an object together have at most 256 KiB. So a long ledger is compressed, and of uids only as much is
+kept as tells pods of one job apart: a restart of 10,000 replicas together takes 136 kB.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Annotated, Final
 
 import msgspec
@@ -28,6 +35,13 @@ Index = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 instead."""
 
 
+_PLAIN: Final = 64 * 1024
+"""Characters up to which a ledger is not compressed, so that users can read it."""
+_COMPRESSED: Final = "zlib:"
+_LARGEST: Final = 8 * 1024 * 1024
+"""Bytes of a ledger that is read; a compressed one that another client wrote may be a thousand times as long as its
+annotation."""
+_UID, _TOKEN = 36, 16
 Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 
 
@@ -56,7 +70,7 @@ class Move:
         return (*self.earlier, self.node)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ledger:
     next_index: int = 0
     members: tuple[Index, ...] = ()
@@ -99,12 +113,12 @@ class Ledger:
     done: tuple[str, ...] = ()
     """Replicas that keep their names and have succeeded."""
     retried: tuple[str, ...] = ()
-    """Pods of replicas that keep their names whose failure has been counted."""
+    """Tokens of pods of replicas that keep their names whose failure has been counted."""
     tries: Mapping[str, int] = field(default_factory=dict)
     """Counted failures of these replicas, by role."""
 
     in_place: Mapping[str, Count] = field(default_factory=dict)
-    """Counted container restarts of replicas that keep their names, by pod uid."""
+    """Counted container restarts of replicas that keep their names, by the pod's token."""
 
     restarts_in_place: int = 0
     """Container restarts of all pods so far."""
@@ -132,16 +146,47 @@ class Ledger:
         """What counts against the back-off limit, whether the engine or the kubelet retried."""
         return self.restarts + self.restarts_in_place
 
+    def has_retried(self, pod: Pod) -> bool:
+        """Whether the failure of this pod has been counted."""
+        return token(pod.uid) in self._all_retried
+
+    @cached_property
+    def _all_retried(self) -> frozenset[str]:
+        return frozenset(self.retried)
+
     def annotations(self) -> dict[str, str]:
         fields = msgspec.to_builtins(self, str_keys=True)
         rest = {name: value for name, value in fields.items() if value and name != "next_index"}
-        return {NEXT_INDEX: str(self.next_index), ANNOTATION: msgspec.json.encode(rest).decode()}
+        return {NEXT_INDEX: str(self.next_index), ANNOTATION: _packed(msgspec.json.encode(rest))}
+
+
+def token(uid: str) -> str:
+    """60 random bits of a uid; what is one already stays as it is."""
+    return uid.replace("-", "")[:_TOKEN] if len(uid) == _UID else uid
+
+
+def _packed(text: bytes) -> str:
+    return text.decode() if len(text) <= _PLAIN else _COMPRESSED + base64.b64encode(zlib.compress(text)).decode()
+
+
+def _unpacked(text: str) -> str | bytes:
+    """Empty for what nobody can have packed here."""
+    if not text.startswith(_COMPRESSED):
+        return text
+    reader = zlib.decompressobj()
+    try:
+        found = reader.decompress(base64.b64decode(text[len(_COMPRESSED) :], validate=True), _LARGEST)
+    except (binascii.Error, zlib.error, ValueError):
+        return b""
+    return found if reader.eof else b""
 
 
 def read(annotations: Mapping[str, str], workers: Iterable[Pod]) -> Ledger:
     """An index is written here before its pod is created, so the written index counts, and a pod with a higher one was
     created by another client. If none is written it is derived from the pods: no index is used twice."""
-    kept = decoded(annotations.get(ANNOTATION, "{}"), Ledger, Ledger(), strict=False)
+    kept = decoded(_unpacked(annotations.get(ANNOTATION, "{}")), Ledger, Ledger(), strict=False)
+    retried, in_place = tuple(map(token, kept.retried)), {token(uid): times for uid, times in kept.in_place.items()}
+    kept = replace(kept, retried=retried, in_place=in_place)  # earlier releases wrote whole uids
     written = _index(annotations.get(NEXT_INDEX, ""))
     first = _beyond(workers) if written is None else written
     return replace(kept, next_index=max(first, *_after(kept), 0))

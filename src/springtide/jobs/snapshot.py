@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from itertools import islice
 from typing import Any, Final
 
@@ -27,8 +28,10 @@ _NAMED: Final = 10
 _DIGITS: Final = len(str(int(_LONGEST.total_seconds())))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Snapshot:
+    """Without slots, so that sizes and replicas, which a plan reads dozens of times, are derived once."""
+
     observed: Observed
     kind: Kind
     shape: Shape
@@ -64,7 +67,7 @@ class Snapshot:
     def config(self) -> Held | None:
         return self.observed.objects.get(self.config_key)
 
-    @property
+    @cached_property
     def asked_size(self) -> int:
         """The size in the spec, or that of the scaler in progress, within the bounds."""
         role = self.job.roles.get(self.shape.workers)
@@ -76,7 +79,7 @@ class Snapshot:
         """Whether a role asks for more replicas than the operator's limit. No code may iterate over so many."""
         return self.oversized is not None
 
-    @property
+    @cached_property
     def oversized(self) -> tuple[str, int] | None:
         """The first role that asks for more replicas than the operator's limit, and their number."""
         others = (role for role in self.shape.fixed if role != self.shape.workers and role in self.job.roles)
@@ -84,13 +87,13 @@ class Snapshot:
         asked = ((self.shape.workers, self.asked_size), *sizes)
         return next((each for each in asked if each[1] > self.observed.settings.max_workers), None)
 
-    @property
+    @cached_property
     def too_long(self) -> str:
         """Why no replica could be started with the variables that it needs; read before the first one is created."""
         started = bool(self.ledger.sizes) or not self.shape.fixed
         return "" if started or self.too_large else self.kind.too_long(self.sized_job, self.observed.settings)
 
-    @property
+    @cached_property
     def wanted_size(self) -> int:
         return self.kept_size if self.too_large else self._size(self.shape.workers, self.asked_size)
 
@@ -100,12 +103,12 @@ class Snapshot:
         waits = self.shape.waits_for_workers and not self.shape.starts_early
         return self.wanted_size if self.sizes.start_size is None or waits else self.sizes.start_size.workers
 
-    @property
+    @cached_property
     def members(self) -> tuple[int, ...]:
         """Indices of the workers the job has or is about to have."""
         return tuple(range(self.wanted_size)) if self.shape.keeps_names else self.ledger.members
 
-    @property
+    @cached_property
     def fixed(self) -> tuple[Replica, ...]:
         """Replicas that keep their names, of all roles."""
         return tuple(
@@ -114,14 +117,14 @@ class Snapshot:
             for index in range(self._size_of(role))
         )
 
-    @property
+    @cached_property
     def leaving(self) -> tuple[Replica, ...]:
         """Replicas outside the job's size whose pods still exist."""
         places = {each.name for each in self.fixed}
         pods = (pod for role in self.shape.fixed for pod in self.observed.of(role) if pod.name not in places)
         return tuple(Replica(pod.role, pod.index, pod.name) for pod in pods if pod.index is not None)
 
-    @property
+    @cached_property
     def asked_sizes(self) -> dict[str, int]:
         """The sizes of the roles whose replicas keep their names, as the spec has them."""
         asked = {role: self.job.roles[role].replicas for role in self.shape.fixed if role in self.job.roles}
@@ -141,7 +144,7 @@ class Snapshot:
         follows = self.sizes.elastic and role == self.shape.workers
         return asked if follows or role not in self.shape.fixed else self.ledger.sizes.get(role, asked)
 
-    @property
+    @cached_property
     def sized_job(self) -> Job[Any]:
         """The job with the sizes that it really has, which new pods are told."""
         roles = {
@@ -191,7 +194,7 @@ class Snapshot:
         return not label_complaints(self.worker_name(index))
 
     def with_ledger(self, ledger: Ledger) -> Snapshot:
-        return replace(self, ledger=ledger)
+        return self if ledger == self.ledger else replace(self, ledger=ledger)
 
     def with_scalers(self, scalers: tuple[Scaler, ...]) -> Snapshot:
         """With other statuses of the scalers."""

@@ -13,7 +13,7 @@ import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeGuard, TypeVar
 
 import msgspec
 
@@ -71,13 +71,15 @@ class Decoded(NamedTuple, Generic[T]):
 
 
 class Decoder(Generic[T]):
-    """Decodes objects into `T`, together with key and version, which `T` may leave out."""
+    """Decodes objects into `T`, together with key and version, which `T` may leave out; then every object is decoded
+    twice."""
 
     def __init__(self, into: type[T], resource: Resource) -> None:
         self._resource = resource
         self._head = msgspec.json.Decoder(_Head)
         self._body: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Any if into is dict else into)
         self._header = {"apiVersion": resource.api_version, "kind": resource.kind} if into is dict else None
+        self._is_complete = _has_identity(into)
 
     def __call__(self, raw: bytes | msgspec.Raw) -> Decoded[T] | None:
         """None for an object that does not fit `T`; such an object must not stop the watch of all others."""
@@ -88,7 +90,7 @@ class Decoder(Generic[T]):
             logger.error('Ignoring %s "%s": %s', self._resource, Key(head.namespace, head.name), error)
             return None
         if self._header is None:
-            head = self._head.decode(raw).metadata
+            head = body.metadata if self._is_complete else self._head.decode(raw).metadata
             return Decoded(Key(head.namespace, head.name), head.resource_version, body)
         metadata = body["metadata"]
         if "kind" not in body:
@@ -100,6 +102,17 @@ class Decoder(Generic[T]):
     def bookmark(self, raw: msgspec.Raw) -> Bookmark:
         head = self._head.decode(raw).metadata
         return Bookmark(head.resource_version, (head.annotations or {}).get(INITIAL_EVENTS_END) == "true")
+
+
+def _has_identity(into: type[Any]) -> bool:
+    """Whether objects of this type have their name, namespace and version as attributes of `metadata`."""
+    fields = {field.name: field.type for field in msgspec.structs.fields(into)} if _is_struct(into) else {}
+    metadata = fields.get("metadata")
+    return _is_struct(metadata) and {"name", "namespace", "resource_version"} <= set(metadata.__struct_fields__)
+
+
+def _is_struct(found: Any) -> TypeGuard[type[msgspec.Struct]]:
+    return isinstance(found, type) and issubclass(found, msgspec.Struct)
 
 
 async def watch(

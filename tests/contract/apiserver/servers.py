@@ -21,7 +21,8 @@ import yaml
 
 from springtide.local.cluster import Cluster, Options, running
 
-TIMEOUT = 5
+TIMEOUT = 30
+"""Seconds. A CRD with many rules is compiled for seconds, and for more of them on a busy machine."""
 
 
 @dataclass

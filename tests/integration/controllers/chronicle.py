@@ -8,8 +8,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests import named_replicas
-from tests.crash_jobs import mix
-from tests.crash_jobs.jobs import MPIJOBS
+from tests.crash_jobs import mix, scaler_verdict
+from tests.crash_jobs.history import JOB, Seen
+from tests.crash_jobs.jobs import LAUNCHED, Wanted
+from tests.crash_jobs.training_jobs import SCALERS
 from tests.integration.controllers.background import meanwhile
 
 from springtide.kube.client import Client
@@ -25,13 +27,16 @@ class Chronicle:
     def verify(self, *, one_run: bool = True) -> None:
         """Versions count all writes to a server, so they tell the order of changes to different resources, too. A job
         that was suspended is as good as new: with its next run names start over."""
-        in_order = [(resource, change) for _, resource, change in sorted(self.changes, key=lambda each: each[0])]
-        _nobody_is_listed_out_of_reach(in_order)
-        _nobody_is_named_before_it_is_there(in_order)
-        pods = [change for resource, change in in_order if resource is PODS]
-        if one_run:
-            _no_host_comes_back(in_order)
-        _never_two_launchers(pods)
+        in_order = self._in_order()
+        by_job: dict[str, list[tuple[Resource, Change[Obj]]]] = {}
+        for resource, change in in_order:
+            by_job.setdefault(change.object["metadata"].get("labels", {}).get(JOB, ""), []).append((resource, change))
+        for of_job in by_job.values():
+            _nobody_is_listed_out_of_reach(of_job)
+            _nobody_is_named_before_it_is_there(of_job)
+            if one_run:
+                _no_host_comes_back(of_job)
+            _never_two_launchers([change for resource, change in of_job if resource is PODS])
         courses: dict[str, list[Obj]] = {}
         for resource, change in in_order:
             if resource in mix.KINDS:
@@ -39,6 +44,18 @@ class Chronicle:
         for course in courses.values():
             _legal_course(course)
             _replicas_are_right(course[0], in_order)
+
+    def verify_scalers(self, wanted: Wanted) -> None:
+        """Those of a job took their turns, each from its beginning to one end."""
+        seen = [
+            Seen(version, resource.kind, change.object, change.type == "DELETED")
+            for version, resource, change in sorted(self.changes, key=lambda each: each[0])
+        ]
+        faults = scaler_verdict.judge(wanted, [each for each in seen if each.job == wanted.name])
+        assert not faults, faults
+
+    def _in_order(self) -> list[tuple[Resource, Change[Obj]]]:
+        return [(resource, change) for _, resource, change in sorted(self.changes, key=lambda each: each[0])]
 
     def workers(self) -> list[str]:
         """All there ever were."""
@@ -106,7 +123,7 @@ def _legal_course(jobs: list[Obj]) -> None:
 
 def _replicas_are_right(job: Obj, in_order: list[tuple[Resource, Change[Obj]]]) -> None:
     """Those that keep their names, if the job has such ones."""
-    if job["kind"] == MPIJOBS.kind:
+    if job["kind"] in LAUNCHED:
         return
     annotations = job["metadata"].get("annotations", {})
     course = named_replicas.Course(annotations.get("springtide.dev/restart") == named_replicas.WHOLE_JOB)
@@ -150,5 +167,5 @@ async def kept(client: Client, namespace: str) -> AsyncIterator[Chronicle]:
             if isinstance(event, Change):
                 chronicle.changes.append((int(event.version), resource, event))
 
-    async with meanwhile(*(follow(resource) for resource in (PODS, CONFIGMAPS, ROLES, *mix.KINDS))):
+    async with meanwhile(*(follow(resource) for resource in (PODS, CONFIGMAPS, ROLES, *mix.KINDS, *SCALERS))):
         yield chronicle

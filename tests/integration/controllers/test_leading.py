@@ -16,13 +16,20 @@ from springtide.kube.resources import LEASES
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-TERMS = Terms(duration=2, renew_deadline=1.0, retry=0.2)
+SHORT = Terms(duration=2, renew_deadline=1.0, retry=0.2)
+LONG = Terms(duration=30, renew_deadline=20, retry=0.2)
+"""Where no lease is to run out, not even on a busy machine."""
 STEADY = {"springtide.dev/drain-seconds": "0"}
 
 
+@pytest.fixture
+def terms() -> Terms:
+    return SHORT
+
+
 @pytest.fixture(autouse=True)
-def short_terms(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator, "LeaderElector", partial(LeaderElector, terms=TERMS))
+def electing(monkeypatch: pytest.MonkeyPatch, terms: Terms) -> None:
+    monkeypatch.setattr(operator, "LeaderElector", partial(LeaderElector, terms=terms))
 
 
 async def _two(world: World) -> tuple[Wire, Wire]:
@@ -39,6 +46,7 @@ async def _leader(world: World) -> str:
     return str(lease["spec"].get("holderIdentity", "")) if lease else ""
 
 
+@pytest.mark.parametrize("terms", [LONG], ids=["long"])
 async def test_only_the_leader_acts(world: World) -> None:
     leader, other = await _two(world)
     await world.running(job(V1))
@@ -61,6 +69,7 @@ async def test_when_the_leader_dies_the_other_goes_on(world: World) -> None:
     await world.until(world.told, lambda found: found == {"MPIJobCreated": 1, "MPIJobRunning": 1})
 
 
+@pytest.mark.parametrize("terms", [LONG], ids=["long"])
 async def test_a_leader_that_is_told_to_end_hands_over(world: World) -> None:
     leader, _ = await _two(world)
     await world.stop(leader)

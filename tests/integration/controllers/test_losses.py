@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from tests.integration.controllers.world import ELASTIC, NAME, V1, V2, World, job
 
+from springtide.jobs.policies import backoff_limit
 from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import JOBS, PODS
 
@@ -14,6 +17,12 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 LAUNCHER = f"{NAME}-launcher"
 SECOND = f"{NAME}-worker-1"
 EVICTED = {"reason": "Evicted", "message": "The node was low on resource: memory."}
+
+
+@pytest.fixture
+def short_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of the delay before a failed launcher is created again; how it grows is known from its unit tests."""
+    monkeypatch.setattr(backoff_limit, "FIRST_DELAY", timedelta(seconds=1))
 
 
 @pytest.mark.parametrize("version", [V1, V2])
@@ -93,6 +102,7 @@ async def test_a_v1_launcher_that_fails_ends_the_job(operated: World) -> None:
     assert (await operated.until_event("MPIJobFailed"))["type"] == "Warning"
 
 
+@pytest.mark.usefixtures("short_delay")
 async def test_with_a_backoff_limit_it_is_tried_again_with_workers_of_its_own(operated: World) -> None:
     """Ranks outlive their launcher, so nobody of the old run stays, and the next one waits until they are gone."""
     await operated.running(job(V1, runPolicy={"backoffLimit": 1}))
@@ -142,6 +152,7 @@ async def test_over_ssh_the_next_pod_of_the_job_gets_workers_of_its_own(operated
     await operated.until_condition("Running")
 
 
+@pytest.mark.usefixtures("short_delay")
 async def test_a_launcher_that_was_evicted_is_tried_again_although_nobody_asked_for_retries(operated: World) -> None:
     await operated.running(job(V1))
     await operated.kubelet.fail(LAUNCHER, **EVICTED)  # type: ignore[arg-type]

@@ -79,10 +79,12 @@ async def test_what_grows_again_has_names_that_were_never_used(operated: World) 
 async def test_the_role_is_as_wide_as_it_must_be_at_every_write(operated: World) -> None:
     """Grow: pods, the role once they are seen, the list. Shrink: the list, the role, and then the pods."""
     await operated.running(job(command=ELASTIC))
+    await operated.quiet()
     mark = len(operated.wire.writes)
     await operated.resize(3)
     await operated.workers_run(3)
     await operated.until_listed(0, 1, 2)
+    await operated.quiet()  # a write counts when it is answered, which is after it can be seen
     grown = operated.wire.written()[mark:]
     role, pod = grown.index(f"PATCH roles {LAUNCHER}"), grown.index(f"POST pods {NAME}-worker-2")
     listed = len(grown) - 1 - grown[::-1].index(f"PATCH configmaps {CONFIG}")
@@ -92,6 +94,7 @@ async def test_the_role_is_as_wide_as_it_must_be_at_every_write(operated: World)
     await operated.until_workers(0, 1)
     await operated.kubelet.end()
     await operated.until(lambda: _reachable(operated), lambda names: len(names) == 2)
+    await operated.quiet()
     shrunk = operated.wire.written()[mark:]
     unlisted = shrunk.index(f"PATCH configmaps {CONFIG}")
     deleted, narrowed = shrunk.index(f"DELETE pods {NAME}-worker-2"), shrunk.index(f"PATCH roles {LAUNCHER}")

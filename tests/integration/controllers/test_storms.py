@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Users change their minds, pods die and operators with them, in any order: in the end all jobs are as they are wanted.
 
-Each storm goes over an MPIJob and two jobs whose replicas keep their names. SPRINGTIDE_STORM_SEEDS=0-199 chooses the
-storms.
+Each storm goes over an MPIJob, a TrainingJob with its scalers and two jobs whose replicas keep their names.
+SPRINGTIDE_STORM_SEEDS=0-199 chooses the storms.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import os
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.crash_jobs import named_jobs, named_verdict, verdict
+from tests.crash_jobs import named_jobs, named_verdict, scaler_verdict, training_jobs, verdict
 from tests.crash_jobs.jobs import Wanted
 from tests.integration.controllers import chronicle
 from tests.integration.controllers.background import meanwhile
@@ -23,14 +24,14 @@ from tests.integration.controllers.wire import Wire
 from tests.integration.controllers.world import ELASTIC, NAME, V1, V2, World, job
 
 from springtide.kube import errors
-from springtide.kube.resources import CONFIGMAPS, PODS, SERVICES, Obj
+from springtide.kube.resources import CONFIGMAPS, PODS, SERVICES, Obj, Resource
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SWIFT = {f"springtide.dev/{name}-seconds": "0" for name in ("drain", "settle", "start")}
 COMMAND = (*ELASTIC[:2], "1", *ELASTIC[3:])
 """Of a launcher that starts with any number of workers."""
-STEPS = 20
+STEPS = 30
 ORIGINAL = 2
 """Workers that may fail by themselves: after a failure in its place a worker is replaced only after a while."""
 SHUT_DOWN = {"reason": "Terminated", "message": "Pod was terminated in response to imminent node shutdown."}
@@ -48,15 +49,16 @@ def _seeds() -> range:
 async def test_after_a_storm_all_jobs_are_as_wanted(world: World, seed: int) -> None:
     chance = random.Random(seed)
     over = asyncio.Event()
-    mpi = MpiStorm(world, chance)
+    mpi, training = MpiStorm(world, chance), TrainingStorm(world, chance)
     drawn = [draw(chance, Path("/shared")) for draw in chance.sample(named_jobs.DRAWS, 2)]
     named = [NamedStorm(world, chance, wanted) for wanted in drawn]
-    storms: list[MpiStorm | NamedStorm] = [mpi, *named]
+    storms: list[MpiStorm | TrainingStorm | NamedStorm] = [mpi, training, training, *named]
     async with (
         chronicle.kept(world.client, world.namespace) as told,
         meanwhile(_pods_live(world), _operators(world, chance, over)),
     ):
         await world.submit(job(chance.choice([V1, V2]), command=COMMAND, annotations=SWIFT))
+        await training.submit()
         for each in named:
             await each.submit()
         for _ in range(STEPS):
@@ -64,10 +66,12 @@ async def test_after_a_storm_all_jobs_are_as_wanted(world: World, seed: int) -> 
             await asyncio.sleep(chance.choice([0, 0, 0.02, 0.1, 0.4]))
         over.set()
         await mpi.calm()
+        await training.calm()
         for each in named:
             await each.calm()
             await each.finish()
     told.verify()
+    told.verify_scalers(training.wanted)
 
 
 async def _operators(world: World, chance: random.Random, over: asyncio.Event) -> None:
@@ -136,6 +140,107 @@ class MpiStorm:
             return sorted(listed) == workers and len(workers) == size and (state, told) == ("Running", f"{size}/{size}")
 
         await world.until(picture, calm)
+
+
+class TrainingStorm:
+    """Over a TrainingJob, which is resized by its spec and by scalers that come, wait and are cancelled."""
+
+    def __init__(self, world: World, chance: random.Random) -> None:
+        self.wanted = _swift(training_jobs.attached(chance, Path("/shared")))
+        self._world, self._chance, self._scalers = world, chance, 0
+        self._steps: list[Callable[[], Awaitable[None]]] = [
+            *([self._scale_out] * 3),
+            *([self._scale_in] * 3),
+            self._cancel,
+            self._resize,
+            self._delete_worker,
+            self._fail_worker,
+        ]
+
+    async def submit(self) -> None:
+        await self._world.submit_wanted(self.wanted)
+
+    async def step(self) -> None:
+        # Whatever it was about may be gone.
+        with suppress(errors.NotFound, errors.Conflict, errors.Invalid):
+            await self._chance.choice(self._steps)()
+
+    async def _scale_out(self) -> None:
+        self._scalers += 1
+        await self._create(*training_jobs.scale_out(self.wanted.name, self._number()))
+
+    async def _scale_in(self) -> None:
+        self._scalers += 1
+        workers = sorted(await self._workers())
+        worker = self._chance.choice(workers) if workers else None
+        await self._create(*training_jobs.scale_in(self.wanted.name, self._number(), worker))
+
+    def _number(self) -> int:
+        """Higher for every scaler."""
+        return self._scalers * 6 + self._chance.randrange(6)
+
+    async def _create(self, resource: Resource, scaler: Obj) -> None:
+        metadata = {**scaler["metadata"], "namespace": self._world.namespace}
+        await self._world.client.create(resource, {**scaler, "metadata": metadata})
+
+    async def _cancel(self) -> None:
+        open_ = [
+            (resource, name)
+            for resource, name, each in await self._all_scalers()
+            if scaler_verdict.phase(each) not in scaler_verdict.ENDED
+        ]
+        if open_:
+            await self._world.delete(*self._chance.choice(open_))
+
+    async def _resize(self) -> None:
+        body = self.wanted.resized(self._chance.randint(1, 4))
+        await self._world.client.patch(self.wanted.resource, self._world.key(self.wanted.name), body)
+
+    async def _delete_worker(self) -> None:
+        if workers := sorted(await self._workers()):
+            await self._world.delete(PODS, self._chance.choice(workers))
+
+    async def _fail_worker(self) -> None:
+        workers = sorted(await self._workers())
+        if first := [name for name in workers if int(name.rpartition("-")[2]) < ORIGINAL]:
+            await self._world.kubelet.fail(self._chance.choice(first))
+
+    async def calm(self) -> None:
+        """All scalers have ended, and the workers there are, the workers listed and the size in the spec are one."""
+
+        async def lacks() -> list[str]:
+            world, wanted = self._world, self.wanted
+            job, scalers = (
+                await world.get(wanted.resource, wanted.name),
+                [each for *_, each in await self._all_scalers()],
+            )
+            pods = list((await world.all_of(PODS, f"springtide.dev/job={wanted.name}")).values())
+            config = await world.find(CONFIGMAPS, wanted.config)
+            size = wanted.run(wanted.size_of(job))
+            return [
+                *scaler_verdict.unended(scalers),
+                *scaler_verdict.left_of(scalers, pods),
+                *verdict.lacking(job, pods, config, size),
+            ]
+
+        left = await self._world.until(lacks, lambda found: not found)
+        assert not left
+
+    async def _workers(self) -> dict[str, Obj]:
+        found = await self._world.all_of(PODS, f"springtide.dev/job={self.wanted.name},springtide.dev/role=Worker")
+        return {name: pod for name, pod in found.items() if verdict.is_alive(pod)}
+
+    async def _all_scalers(self) -> list[tuple[Resource, str, Obj]]:
+        return [
+            (resource, name, {**each, "kind": resource.kind})
+            for resource in training_jobs.SCALERS
+            for name, each in (await self._world.all_of(resource)).items()
+        ]
+
+
+def _swift(wanted: Wanted) -> Wanted:
+    metadata = wanted.manifest["metadata"]
+    return replace(wanted, manifest={**wanted.manifest, "metadata": {**metadata, "annotations": SWIFT}})
 
 
 class NamedStorm:

@@ -44,6 +44,7 @@ class Wire:
     def __init__(self, transport: Transport, lives_for: int | None = None, *, hears_the_last: bool = True) -> None:
         self.writes: list[Write] = []
         self.reads: list[str] = []
+        self.streams: list[str] = []
         self.cut = asyncio.Event()
         self.refuses = ""
         """What is in the paths of requests that get lost."""
@@ -84,6 +85,7 @@ class Wire:
     async def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
         if self._loses(request):
             raise errors.Unreachable("the line is cut")
+        self.streams.append(request.path.rpartition("/")[2])
         lines = self._transport.stream(request)
         try:
             async for line in lines:

@@ -32,7 +32,7 @@ from springtide.kube.transport import Transport
 
 T = TypeVar("T")
 
-PATIENCE = 15.0
+PATIENCE = 45.0
 QUIET = 0.15
 """Seconds without a write after which an operator is believed to have nothing to do."""
 NAME = "pi"
@@ -274,9 +274,11 @@ class World:
         batch = await self.find(JOBS, f"{NAME}-launcher")
         if batch is not None:
             await self.kubelet.job_controller(batch)
-        given = await self.file("hosts_given.sh")
+        configs = await self.all_of(CONFIGMAPS)
         for name, pod in (await self.all_of(PODS)).items():
-            waits = "-launcher" in name and pod["metadata"]["uid"] not in given
+            job, launches, _ = name.partition("-launcher")
+            given = configs.get(f"{job}-config", {}).get("data", {}).get("hosts_given.sh", "")
+            waits = launches and pod["metadata"]["uid"] not in given
             # It may be gone or ended by now.
             with suppress(errors.NotFound, errors.Conflict, errors.Invalid):
                 if "deletionTimestamp" not in pod["metadata"] and pod["status"]["phase"] == "Pending" and not waits:

@@ -3,10 +3,10 @@
 
     python -m tests.robustness.complexity.measuring DIRECTORY
 
-The process prints the path of its kubeconfig, then answers each line `begin` and `end` on standard input. Between the
-two it keeps the longest time for which its event loop did not turn, and the most memory it held above the beginning.
-A turn that came late because the machine gave the process no time is not counted: the lag is never more than the
-processor time that the process spent in it.
+The process prints the path of its kubeconfig, then answers each line `forget`, `begin` and `end` on standard input.
+Between the last two it keeps the longest time for which its event loop did not turn, and the most memory it held above
+the beginning. A turn that came late because the machine gave the process no time is not counted: the lag is never more
+than the processor time that the process spent in it.
 """
 
 from __future__ import annotations
@@ -60,6 +60,10 @@ class Meter:
             await asyncio.sleep(TICK)
             lags.append(min(time.perf_counter() - wall - TICK, time.process_time() - spent))
 
+    def forget(self) -> None:
+        """The memory held now becomes the least so far."""
+        self._least = sys.maxsize
+
     def begin(self) -> None:
         """The memory that counts is what is held above the least so far: the interpreter gives little back."""
         gc.collect()
@@ -91,7 +95,10 @@ async def _serve(directory: Path) -> None:
         collect_rarely(COLLECT)
         print(cluster.directory.kubeconfig, flush=True)
         while command := await commands.get():
-            if command == "begin":
+            if command == "forget":
+                meter.forget()
+                print("{}", flush=True)
+            elif command == "begin":
                 meter.begin()
                 print("{}", flush=True)
             else:
@@ -131,6 +138,9 @@ class Measured:
         self._process.stdin.flush()
         answer: dict[str, float] = json.loads(self._line())
         return answer
+
+    def forget(self) -> None:
+        self._ask("forget")
 
     def begin(self) -> None:
         self._ask("begin")

@@ -62,11 +62,12 @@ def a_trainingjob(
         "launcher": {"replicas": 1, "template": a_template(*command), **(launcher or {})},
         "worker": {"replicas": workers, "template": a_template(), **(worker or {})},
     }
+    roles = {role: without_none(fields) for role, fields in roles.items()}
     return {
         "apiVersion": "kai.alibabacloud.com/v1alpha1",
         "kind": "TrainingJob",
         "metadata": {"name": name, "namespace": "ns", "uid": "u-1", "annotations": dict(annotations or {})},
-        "spec": without_none({"etReplicaSpecs": {role: without_none(given) for role, given in roles.items()}, **spec}),
+        "spec": without_none({"etReplicaSpecs": roles, **spec}),
     }
 
 

@@ -50,6 +50,7 @@ def event(reason: str, message: str = "", at: str = "2026-11-16T08:00:00Z") -> O
     return {"metadata": {"name": "e"}, "reason": reason, "message": message, "lastTimestamp": at}
 
 
+@pytest.mark.looptime
 async def test_it_is_one_bounded_request(scene: Scene) -> None:
     scene.says(event("FailedMount", "no volume"))
     scene.inquirer.ask(JOB, "u-7")
@@ -61,6 +62,7 @@ async def test_it_is_one_bounded_request(scene: Scene) -> None:
     assert scene.answered == [JOB]
 
 
+@pytest.mark.looptime
 async def test_the_same_is_asked_again_after_a_minute_only(scene: Scene) -> None:
     for _ in range(3):
         scene.says(event("FailedMount", "no volume"))
@@ -74,6 +76,7 @@ async def test_the_same_is_asked_again_after_a_minute_only(scene: Scene) -> None
     assert scene.answered == [JOB], "the same answer is no news"
 
 
+@pytest.mark.looptime
 async def test_an_answer_is_forgotten_with_the_question(scene: Scene) -> None:
     scene.says(event("FailedMount"))
     scene.inquirer.ask(JOB, "u-7")
@@ -86,6 +89,7 @@ async def test_an_answer_is_forgotten_with_the_question(scene: Scene) -> None:
     assert len(scene.server.requests) == 1
 
 
+@pytest.mark.looptime
 async def test_without_the_right_to_read_events_nothing_is_known_and_nothing_breaks(scene: Scene) -> None:
     scene.server.answers["GET events"] = status(403, "Forbidden", "no")
     scene.inquirer.ask(JOB, "u-7")

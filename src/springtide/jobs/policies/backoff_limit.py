@@ -14,7 +14,7 @@ from typing import Final
 from springtide.api.kinds.replicas import RestartPolicy
 from springtide.jobs import times
 from springtide.jobs.endings import causes
-from springtide.jobs.ledger import Ledger
+from springtide.jobs.ledger import Ledger, token
 from springtide.jobs.observed import Pod
 from springtide.jobs.snapshot import Snapshot
 
@@ -59,7 +59,7 @@ def restarted_in_place(snapshot: Snapshot, role: str, pod: Pod) -> int:
     restart, as upstream does."""
     if snapshot.job.roles[role].restart_policy not in _IN_PLACE:
         return 0
-    return max(pod.restarts - snapshot.ledger.in_place.get(pod.uid, 0), 0)
+    return max(pod.restarts - snapshot.ledger.in_place.get(token(pod.uid), 0), 0)
 
 
 def counted(snapshot: Snapshot, ledger: Ledger, pod: Pod) -> Ledger:

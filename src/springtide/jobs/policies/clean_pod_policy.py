@@ -20,13 +20,17 @@ def cleaned(snapshot: Snapshot) -> tuple[Action, ...]:
     inspection unless all pods are deleted; some kinds delete all workers and always keep the launcher. A job that was
     cut short is stopped under every policy. The launcher is deleted last, so that an interrupted clean-up is
     continued."""
-    policy = snapshot.job.run.clean_pod_policy
-    if not deletes_workers(snapshot):
+    if not stops(snapshot):
         return ()
-    everything, keeps = policy is CleanPodPolicy.ALL, snapshot.shape.keeps_launcher
+    everything, keeps = snapshot.job.run.clean_pod_policy is CleanPodPolicy.ALL, snapshot.shape.keeps_launcher
     pods = tuple(pod for pod in snapshot.replicas if everything or keeps or not pod.ended)
     launcher = (everything and not keeps) or snapshot.form.goes_on(snapshot)
     return (*deletions(pods), *(snapshot.form.removed(snapshot) if launcher else ()))
+
+
+def stops(snapshot: Snapshot) -> bool:
+    """Whether no pod of the finished job runs on. Then no Service is needed either."""
+    return snapshot.job.run.clean_pod_policy is not CleanPodPolicy.NONE or _cut_short(snapshot)
 
 
 def _cut_short(snapshot: Snapshot) -> bool:
@@ -36,10 +40,6 @@ def _cut_short(snapshot: Snapshot) -> bool:
     reasons = [DEADLINE_EXCEEDED, MAX_WAIT_EXCEEDED, *(() if snapshot.shape.launcher else (BACKOFF_EXCEEDED,))]
     stopped = failed is not None and failed.status == "True" and failed.reason in reasons
     return stopped or snapshot.form.goes_on(snapshot)
-
-
-def deletes_workers(snapshot: Snapshot) -> bool:
-    return snapshot.job.run.clean_pod_policy is not CleanPodPolicy.NONE or _cut_short(snapshot)
 
 
 def frees_group(snapshot: Snapshot) -> bool:

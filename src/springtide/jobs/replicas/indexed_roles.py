@@ -10,16 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from typing import Final
 
 from springtide.api.kinds.replicas import RestartPolicy
+from springtide.api.kinds.status import ReplicaStatus
 from springtide.jobs.actions import Action, Create, Decision
 from springtide.jobs.endings import causes, outcomes
 from springtide.jobs.endings.outcomes import Outcome
 from springtide.jobs.kind import Replica
-from springtide.jobs.ledger import Ledger
+from springtide.jobs.ledger import Ledger, token
 from springtide.jobs.observed import FAILED, SUCCEEDED, Exit, Pod
 from springtide.jobs.policies import backoff_limit, force_delete, whole_job_restart
 from springtide.jobs.snapshot import Snapshot
+
+_NAMED: Final = 3
+"""The most replicas that a message names."""
 
 
 def pods(snapshot: Snapshot) -> Mapping[str, Pod]:
@@ -41,7 +46,7 @@ def failures(snapshot: Snapshot) -> tuple[tuple[Replica, Pod], ...]:
 def _is_new(snapshot: Snapshot, pod: Pod) -> bool:
     """The exit code of a program after SIGTERM is neither failure nor success."""
     failed = (pod.phase == FAILED and not pod.terminating) or force_delete.given_up(snapshot, pod)
-    return failed and pod.uid not in snapshot.ledger.retried
+    return failed and not snapshot.ledger.has_retried(pod)
 
 
 def failure(snapshot: Snapshot) -> Outcome | None:
@@ -100,11 +105,11 @@ def answered(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
     ledger, there = snapshot.ledger, pods(snapshot)
     if not snapshot.fixed:
         return ledger, []
-    succeeded = (name for name, pod in there.items() if has_succeeded(pod) and pod.uid not in ledger.retried)
+    succeeded = (name for name, pod in there.items() if has_succeeded(pod) and not ledger.has_retried(pod))
     done = {*ledger.done, *succeeded} & {each.name for each in snapshot.fixed}
-    uids = {pod.uid for pod in there.values()}
-    kept = tuple(uid for uid in ledger.retried if uid in uids)
-    in_place = {uid: times for uid, times in ledger.in_place.items() if uid in uids}
+    tokens = {token(pod.uid) for pod in there.values()}
+    kept = tuple(each for each in ledger.retried if each in tokens)
+    in_place = {each: times for each, times in ledger.in_place.items() if each in tokens}
     ledger, why = replace(ledger, done=tuple(sorted(done)), retried=kept, in_place=in_place), []
     for each, pod, times in restarted_in_place(snapshot):
         ledger = _counted_in_place(ledger, each, pod, times)
@@ -118,11 +123,32 @@ def answered(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
         message = f"{each.name} {causes.worker(pod)}; it is tried again"
         why.append(Decision(snapshot.now, "ReplicaRestarted", message, warning=True))
     ledger, whole = whole_job_restart.answered(snapshot, ledger, there)
-    return ledger, whole or why
+    return ledger, whole or [*why, *_replaced(snapshot)]
+
+
+def _replaced(snapshot: Snapshot) -> list[Decision]:
+    """The decision about replicas that others have deleted: they run again, without counting as failures. The status
+    still counts them; this plan's status no longer does, so they are reported once."""
+    there = pods(snapshot)
+    if not set(snapshot.ledger.retried) <= {token(pod.uid) for pod in there.values()}:
+        return []  # those were deleted by the operator
+    known = {*there, *snapshot.ledger.done, *snapshot.ledger.moved}
+    names: list[str] = []
+    for role in snapshot.shape.fixed:
+        counted = snapshot.job.status.replica_statuses.get(role, ReplicaStatus())
+        lost = counted.active + counted.succeeded + counted.failed - len(snapshot.observed.of(role))
+        missing = [each.name for each in snapshot.fixed if each.role == role and each.name not in known]
+        names += missing[: max(lost, 0)]
+    if not names:
+        return []
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    were = "was deleted; it is" if len(names) == 1 else "were deleted; they are"
+    message = f"{', '.join(names[:_NAMED])}{more} {were} created again"
+    return [Decision(snapshot.now, "ReplicaReplaced", message)]
 
 
 def _counted(ledger: Ledger, each: Replica, pod: Pod, snapshot: Snapshot) -> Ledger:
-    ledger = replace(backoff_limit.counted(snapshot, ledger, pod), retried=(*ledger.retried, pod.uid))
+    ledger = replace(backoff_limit.counted(snapshot, ledger, pod), retried=(*ledger.retried, token(pod.uid)))
     if causes.shut_down(pod):
         return ledger
     return replace(ledger, tries={**ledger.tries, each.role: ledger.tries.get(each.role, 0) + 1})
@@ -133,7 +159,7 @@ def _counted_in_place(ledger: Ledger, each: Replica, pod: Pod, times: int) -> Le
         ledger,
         restarts_in_place=ledger.restarts_in_place + times,
         tries={**ledger.tries, each.role: ledger.tries.get(each.role, 0) + times},
-        in_place={**ledger.in_place, pod.uid: pod.restarts},
+        in_place={**ledger.in_place, token(pod.uid): pod.restarts},
     )
 
 
@@ -162,6 +188,6 @@ def removable(snapshot: Snapshot) -> tuple[Pod, ...]:
         pod
         for pod in there
         if pod.name not in wanted
-        or (due and pod.uid in snapshot.ledger.retried)
+        or (due and snapshot.ledger.has_retried(pod))
         or whole_job_restart.leaves(snapshot, pod)
     )

@@ -52,6 +52,8 @@ _COMMAND: Final = re.compile(r"\b(?:kubectl|tide) [a-z]")
 _WHOLE_COMMAND: Final = re.compile(rf"{_COMMAND.pattern}.*?(?=;|\. |$)")
 _ENDS_IN_COMMAND: Final = re.compile(r"(?:; see|:) (?:kubectl|tide) [a-z][^;\n]*$")
 _SHORT: Final = re.compile(r"\d+ Insufficient (\S+)")
+_AFTER_FILTERS: Final = re.compile(r" (?:no new claims to deallocate, )?preemption:")
+"""Begins what the scheduler reports of the steps after its filters."""
 _NUMBERS: Final = re.compile(r"\d+")
 _BACK_OFF: Final = re.compile(r'Back-off pulling image "[^"]*"(?:: ErrImagePull: )?')
 _CRASHES: Final = "keeps crashing"
@@ -110,7 +112,7 @@ def of_worker(snapshot: Snapshot, pod: Pod | None) -> str:
 
 def _unplaced(message: str) -> str:
     """If all nodes lack the same, that alone; otherwise what the scheduler reports of them."""
-    text = " ".join(message.partition(" preemption:")[0].split()).rstrip(".")
+    text = " ".join(_AFTER_FILTERS.split(message)[0].split()).rstrip(".")
     _, _, nodes = text.partition(" nodes are available: ")
     found = [_SHORT.fullmatch(each.strip()) for each in nodes.split(", ")]
     short = {each.group(1) for each in found if each is not None}

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
-from tests.unit.jobs.builders import elastic, running
+from tests.unit.jobs.builders import elastic, pytorch, running, tensorflow
+from tests.unit.jobs.simulated import Cluster
 from tests.unit.jobs.toy_with_launcher import a_toy_with_launcher, service_names
 
 from springtide.jobs.observed import Settings
@@ -112,3 +115,33 @@ def test_services_stay_while_their_workers_terminate() -> None:
     cluster.reconcile()
     assert all(pod.terminating for pod in cluster.of("Worker"))
     assert len(service_names(cluster)) == 3
+
+
+def _services(cluster: Cluster) -> set[str]:
+    return {key.name for key in cluster.objects if key.kind == "Service"}
+
+
+named = pytest.mark.parametrize(
+    "submit", [partial(pytorch, {"Master": 1, "Worker": 2}), partial(tensorflow, {"Chief": 1, "Worker": 2})]
+)
+
+
+@named
+@pytest.mark.parametrize(("policy", "stay"), [("None", True), ("Running", False), ("All", False)])
+def test_services_stay_as_long_as_replicas_may_run(submit: Callable[..., Cluster], policy: str, stay: bool) -> None:
+    cluster = running(submit(runPolicy={"cleanPodPolicy": policy}))
+    before = _services(cluster)
+    assert len(before) == 3
+    cluster.succeed()
+    cluster.settle()
+    assert cluster.finished
+    assert _services(cluster) == (before if stay else set())
+
+
+@named
+def test_a_job_that_is_cut_short_keeps_no_service_under_any_policy(submit: Callable[..., Cluster]) -> None:
+    cluster = running(submit(runPolicy={"cleanPodPolicy": "None", "activeDeadlineSeconds": 60}))
+    cluster.tick(61)
+    cluster.settle()
+    assert cluster.finished
+    assert (cluster.pods, _services(cluster)) == ({}, set())

@@ -10,6 +10,7 @@ from tests.unit.jobs.builders import pytorch
 from tests.unit.jobs.simulated import Cluster
 
 from springtide.jobs.actions import Create, Patch, Plan
+from springtide.jobs.policies.whole_job_restart import MOST, asked
 
 SIZES = {"Master": 1, "Worker": 2}
 
@@ -52,3 +53,9 @@ def test_the_size_is_written_down_before_pods_are_created_even_if_all_are_gone_a
     plan = cluster.reconcile()
     assert len(created(plan)) == 1 + workers
     assert ledger(plan)["sizes"] == {"Master": 1, "Worker": workers}
+
+
+@pytest.mark.parametrize(("workers", "whole"), [(MOST - 1, True), (MOST, False)])
+def test_a_job_whose_pods_the_ledger_cannot_name_is_not_restarted_as_a_whole(workers: int, whole: bool) -> None:
+    cluster = pytorch({"Master": 1, "Worker": workers}, {"springtide.dev/restart": "whole-job"})
+    assert asked(cluster.observe().job) is whole

@@ -62,6 +62,45 @@ def test_a_deleted_pod_is_made_again() -> None:
     assert not cluster.finished
 
 
+@pytest.mark.parametrize("slowly", [True, False], ids=["terminating first", "gone at once"])
+@pytest.mark.parametrize("name", EVERYBODY)
+def test_that_a_pod_was_deleted_is_told_once(name: str, slowly: bool) -> None:
+    cluster = running(a_toy(elastic=(1, 4)))
+    if slowly:
+        cluster.terminate(name)
+        cluster.reconcile()
+    cluster.vanish(name)
+    cluster.settle()
+    told = [event.message for event in cluster.events if event.reason == "ReplicaReplaced"]
+    assert told == [f"{name} was deleted; it is created again"]
+    assert sorted(cluster.pods) == EVERYBODY
+
+
+def test_deleted_together_they_are_told_together() -> None:
+    cluster = running(a_toy(6, elastic=(1, 8)))
+    names = sorted(cluster.pods)
+    for name in names:
+        cluster.vanish(name)
+    cluster.settle()
+    (told,) = (event.message for event in cluster.events if event.reason == "ReplicaReplaced")
+    assert told.endswith(" and 4 more were deleted; they are created again")
+    assert sorted(cluster.pods) == names
+
+
+def test_pods_that_the_operator_deletes_are_not_told_as_deleted() -> None:
+    cluster = running(a_toy(restart="OnFailure"))
+    cluster.fail("toy-worker-0")
+    cluster.settle()
+    cluster.resize(1)
+    cluster.settle()
+    cluster.resize(3)
+    cluster.settle()
+    for suspend in (True, False):
+        cluster.policy(suspend=suspend)
+        cluster.settle()
+    assert "ReplicaReplaced" not in reasons(cluster)
+
+
 def test_resizing_makes_and_removes_the_highest_places_with_their_services() -> None:
     cluster = running(a_toy(2))
     cluster.resize(9)

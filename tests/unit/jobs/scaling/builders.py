@@ -19,8 +19,8 @@ from springtide.jobs.scaling.scaler import Scaler
 LABEL: Final = "scaleout-name"
 SIZE: Final = ("spec", "mpiReplicaSpecs", "Worker", "replicas")
 UNPLACED: Final = (
-    "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. preemption: 0/3 nodes are available: 3 No preemption "
-    "victims found for incoming pod."
+    "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. no new claims to deallocate, preemption: 0/3 nodes are "
+    "available: 3 No preemption victims found for incoming pod."
 )
 
 

@@ -43,9 +43,10 @@ from springtide.serving.listening import Listener
 LOOPBACK: Final = "127.0.0.1"
 TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
 _MIRROR: Final = (
-    'pod "{}" is a mirror pod: its process runs outside of pods, so exec, attach, cp and port-forward cannot reach it. '
-    "kubectl logs and kubectl top pod can."
+    'pod "{}" is a mirror pod, whose process runs outside of pods, so exec, attach, cp and port-forward cannot reach '
+    "it; kubectl logs and kubectl top pod can"
 )
+"""Without a colon before a space: kubectl port-forward reads a refusal as YAML first, and an object has no message."""
 
 
 @contextlib.asynccontextmanager
