@@ -8,8 +8,10 @@ which Arena's own chart refuses; here it is one line.
 from __future__ import annotations
 
 import base64
+import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -26,6 +28,11 @@ NAME: Final = "elastic-training"
 IMAGE: Final = (
     "registry.cn-hangzhou.aliyuncs.com/ai-samples/horovod:0.20.0-tf2.3.0-torch1.6.0-mxnet1.6.0.post0-py3.7-cuda10.1"
 )
+SUBMIT: Final = (
+    *("submit", "etjob", f"--name={NAME}", "--gpus=1", "--workers=3", "--max-workers=9", "--min-workers=1"),
+    *(f"--image={IMAGE}", "--working-dir=/examples"),
+)
+"""Its command line but for the launcher's command, which follows."""
 
 
 def etjob(workers: int = 3) -> tuple[Obj, Obj]:
@@ -64,6 +71,30 @@ def built() -> Path:
     """The folder with the program and its charts, which is made once per machine."""
     done = subprocess.run([sys.executable, _BUILD], stdout=subprocess.PIPE, text=True, check=True)
     return Path(done.stdout.split()[-1])
+
+
+@dataclass(frozen=True)
+class Arena:
+    """The program at work on a cluster."""
+
+    built: Path
+    home: Path
+    kubectl: str
+    kubeconfig: str
+    namespace: str
+
+    def __post_init__(self) -> None:
+        """It looks for its charts at home, and for kubectl by a name of its own."""
+        (self.home / "charts").symlink_to(self.built / "charts")
+        (self.home / "arena-kubectl").symlink_to(self.kubectl)
+
+    def __call__(self, *words: str) -> str:
+        command = [str(self.built / "arena"), "-n", self.namespace, *words]
+        path = f"{self.home}:{os.environ['PATH']}"
+        environment = {"HOME": str(self.home), "KUBECONFIG": self.kubeconfig, "PATH": path}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done
+        return done.stdout + done.stderr
 
 
 def _one(file: str) -> Obj:

@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,36 +11,6 @@ from tests.e2e.training_jobs import Scaled
 from tests.programs.world import Cluster, Obj
 
 pytestmark = pytest.mark.timeout(900)  # it is built once
-
-SUBMIT = (
-    *("submit", "etjob", f"--name={arena.NAME}", "--gpus=1", "--workers=3", "--max-workers=9", "--min-workers=1"),
-    *(f"--image={arena.IMAGE}", "--working-dir=/examples"),
-)
-
-
-@dataclass(frozen=True)
-class Arena:
-    built: Path
-    """Where the program and its charts are."""
-    home: Path
-    cluster: Cluster
-
-    def __post_init__(self) -> None:
-        """It looks for its charts at home, and for kubectl by a name of its own."""
-        (self.home / "charts").symlink_to(self.built / "charts")
-        (self.home / "arena-kubectl").symlink_to(self.cluster.tools / "kubectl")
-
-    def __call__(self, *words: str) -> str:
-        kubectl = self.cluster.kubectl
-        command = [str(self.built / "arena"), "-n", kubectl.namespace, *words]
-        environment = {
-            "HOME": str(self.home),
-            "KUBECONFIG": str(kubectl.kubeconfig),
-            "PATH": f"{self.home}:{os.environ['PATH']}",
-        }
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
-        assert done.returncode == 0, done
-        return done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +29,10 @@ def bare(obj: Obj) -> Obj:
 def test_it_submits_what_the_tests_say_it_does_and_the_job_takes_it(
     space: Cluster, built: Path, tmp_path: Path
 ) -> None:
-    run, (secret, job) = Arena(built, tmp_path, space), arena.etjob()
+    kubectl, (secret, job) = space.kubectl, arena.etjob()
+    run = arena.Arena(built, tmp_path, str(space.tools / "kubectl"), str(kubectl.kubeconfig), kubectl.namespace)
     launcher = job["spec"]["etReplicaSpecs"]["launcher"]["template"]["spec"]["containers"][0]
-    said = run(*SUBMIT, launcher["command"][-1])
+    said = run(*arena.SUBMIT, launcher["command"][-1])
     assert f"trainingjob.kai.alibabacloud.com/{arena.NAME} created" in said
     assert f"The Job {arena.NAME} has been submitted successfully" in said
     found = Scaled(space, arena.NAME)
