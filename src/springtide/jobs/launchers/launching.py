@@ -252,6 +252,8 @@ def nudged(snapshot: Snapshot) -> tuple[tuple[Action, ...], timedelta]:
     pod, config = snapshot.launcher, snapshot.config
     if pod is None or not pod.alive or not pod.node or config is None or not snapshot.ledger.serves:
         return (), NEVER
+    if causes.lost(pod):
+        return (), NEVER  # no kubelet would notice, and the pod may be deleted by this very plan
     version = config.resource_version
     if pod.annotations.get(NUDGE) != version:
         return (_annotate(pod, {NUDGE: version, NUDGED_AT: snapshot.now.isoformat()}),), NUDGE_REPEAT

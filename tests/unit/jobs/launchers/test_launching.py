@@ -14,7 +14,7 @@ from tests.unit.jobs.simulated import Cluster
 from tests.unit.jobs.toy_with_launcher import a_toy_with_launcher
 
 from springtide.api.kinds.replicas import RestartPolicy
-from springtide.jobs.actions import RequeueAfter
+from springtide.jobs.actions import Patch, RequeueAfter
 from springtide.jobs.reporting import progress
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
@@ -387,3 +387,12 @@ def test_a_dead_worker_is_not_waited_for_by_a_launcher_that_may_start_without_it
     cluster.settle()
     assert cluster.listed() == ["pi-worker-0", "pi-worker-1"]
     assert not cluster.finished
+
+
+def test_a_launcher_on_a_node_that_does_not_respond_is_not_nudged() -> None:
+    cluster = running(elastic(2))
+    cluster.resize(1)
+    cluster.lose(cluster.launcher().node)
+    cluster.reconcile()
+    patched = [each.key.name for each in cluster.plan().actions if isinstance(each, Patch) and each.key.kind == "Pod"]
+    assert patched == []
