@@ -178,7 +178,7 @@ def deadline(scaler: Scaler, now: datetime) -> datetime:
     """When the new workers have to be ready."""
     began = condition(scaler.status.conditions, ScalerPhase.SCALING.value)
     since = began.last_transition_time if began is not None else None
-    return times.after(since or now, scaler.timeout)
+    return times.after(since or scaler.status.start_time or scaler.created or now, scaler.timeout)
 
 
 def _recorded(snapshot: Snapshot, scaler: Scaler) -> bool:
@@ -218,7 +218,11 @@ def _launcher_lost(snapshot: Snapshot, scaler: Scaler) -> str:
 def _impossible(snapshot: Snapshot, scaler: Scaler) -> str:
     """The scaler, the bounds, or the launcher's command line may have changed since the scaler was judged."""
     start, target = scaler.status.start_size or 0, scaler.status.target_size or 0
-    return judging.unusable(snapshot, scaler) or judging.outside(snapshot, start, target)
+    return (
+        judging.unusable(snapshot, scaler)
+        or judging.outside(snapshot, start, target)
+        or judging.mismatched(snapshot, scaler, start, target)
+    )
 
 
 def _late(snapshot: Snapshot) -> str:

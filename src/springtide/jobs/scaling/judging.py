@@ -41,6 +41,18 @@ def outside(snapshot: Snapshot, start: int, target: int) -> str:
     return ""
 
 
+def mismatched(snapshot: Snapshot, scaler: Scaler, start: int, target: int) -> str:
+    """Why these sizes, which the status has, cannot be those of this scaler: other clients may write a status. The
+    workers beside those that it adds would be removed, or it would never end."""
+    count = len(set(scaler.pod_names)) or scaler.count
+    bounds, role = snapshot.sizes.bounds, snapshot.job.roles.get(snapshot.shape.workers)
+    was_a_size = bounds is None or bounds.hold(start) or (role is not None and role.replicas == start)
+    if (target - start if scaler.adds else start - target) == count and was_a_size:
+        return ""
+    wrong = f"status.startSize {start} and status.targetSize {target} are not what the spec asks for"
+    return f"{wrong}: another client wrote them"
+
+
 def _sum(start: int, target: int) -> str:
     now = "1 worker" if start == 1 else f"{start} workers"
     change = f"{target - start} more" if target > start else f"{start - target} fewer"

@@ -57,7 +57,7 @@ def again_at(snapshot: Snapshot) -> datetime | None:
         return None
     since = condition(scaler.status.conditions, ScalerPhase.SCALING.value)
     failed = since.last_update_time if since is not None else None
-    return times.after(failed or snapshot.now, backoff_limit.delay(scaler.status.script_failures))
+    return times.after(failed or scaler.created or snapshot.now, backoff_limit.delay(scaler.status.script_failures))
 
 
 def _action(snapshot: Snapshot, scaler: Scaler, launcher: Pod) -> RunScript:
