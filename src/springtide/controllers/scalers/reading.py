@@ -68,8 +68,8 @@ def _spec(resource: Resource, view: ScalerView) -> tuple[ScaleOutSpec | ScaleInS
 
 
 def _status(status: Any) -> ScalerStatus:
-    """Any client may write a status. Parts that cannot be read, such as a time that only an API server understands, count
-    as missing: otherwise the scaler would never end, and the next ones would wait for it for ever."""
+    """Any client may write a status. Parts that cannot be read, such as a time that only an API server understands,
+    count as missing: otherwise the scaler would never end, and the next ones would wait for it for ever."""
     given = status if isinstance(status, dict) else {}
     found = _read(given)
     if found is None:
