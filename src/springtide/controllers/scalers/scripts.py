@@ -21,6 +21,7 @@ from springtide.controllers.views import PodView
 from springtide.jobs.actions import RunScript
 from springtide.jobs.reporting import quoting
 from springtide.jobs.scaling.scaler import ScriptRun
+from springtide.jobs.scaling.scripts import TIMED_OUT
 from springtide.kube import errors, exec
 from springtide.kube.client import Client
 from springtide.kube.informer import Informer
@@ -37,9 +38,8 @@ MARGIN: Final = 10.0
 TRIES: Final = 5
 BACKOFF: Final = 1.0
 """Seconds before the second try, doubled before every further one."""
-TIMED_OUT: Final = 124
 NOT_RUN: Final = 126
-"""Exit codes for what has none, as timeout(1) and shells use them."""
+"""The exit code of what has none, as shells use it; `TIMED_OUT` is another one."""
 _PASSING: Final = (errors.Unreachable, errors.ServerError, errors.TooManyRequests)
 
 

@@ -12,7 +12,8 @@ from typing import Final
 
 from springtide.api.kinds.conditions import Condition, condition
 from springtide.api.kinds.scalers import ENDED, SCALING
-from springtide.jobs.reporting.conditions import Conditions, appended, true
+from springtide.jobs.reporting import quoting
+from springtide.jobs.reporting.conditions import REASON_LENGTH, Conditions, appended, true
 from springtide.jobs.reporting.state_name import State, StateName
 from springtide.jobs.scaling import advancing, newcomers, scripts, turns, victims
 from springtide.jobs.scaling.scaler import Scaler
@@ -50,7 +51,8 @@ def last_scaling(scaler: Scaler) -> Condition:
 
 
 def _added(conditions: Conditions, scaler: Scaler, type_: str, reason: str, message: str, at: datetime) -> Conditions:
-    new, before = true(type_, reason, f"{scaler.title}: {message}"), condition(conditions, type_)
+    new = true(type_, quoting.line(reason, quoting.REASON), quoting.lines(f"{scaler.title}: {message}")[:REASON_LENGTH])
+    before = condition(conditions, type_)
     known = before is not None and (before.status, before.message) == ("True", new.message)
     if known and before is not None and (before.last_update_time or _LONG_AGO) >= at.replace(microsecond=0):
         return conditions

@@ -20,7 +20,7 @@ from springtide.jobs.actions import Action, BindScaler, Patch, ScalerEvent, Scal
 from springtide.jobs.endings import causes
 from springtide.jobs.observed import Key
 from springtide.jobs.policies import worker_restart_policy
-from springtide.jobs.reporting import wait_causes
+from springtide.jobs.reporting import quoting, wait_causes
 from springtide.jobs.scaling import judging, newcomers, scripts, statuses, turns, victims
 from springtide.jobs.scaling.judging import Change
 from springtide.jobs.scaling.phases import ScalerPhase, Trigger
@@ -63,7 +63,7 @@ def advanced(snapshot: Snapshot) -> tuple[Snapshot, tuple[Action, ...]]:
 
 def _told(scaler: Scaler, step: Step) -> tuple[ScalerEvent, ...]:
     kind = "Warning" if step.warns else "Normal"
-    return (ScalerEvent(scaler, kind, step.reason, step.message),) if step.reason else ()
+    return (ScalerEvent(scaler, kind, step.reason, quoting.lines(step.message)),) if step.reason else ()
 
 
 def _step(snapshot: Snapshot, scaler: Scaler, ahead: Scaler | None) -> Step | None:
@@ -264,7 +264,8 @@ def _of_script(snapshot: Snapshot, scaler: Scaler, ran: ScriptRun) -> Step:
         status = statuses.script_succeeded(scaler.status, message, snapshot.now)
         return Step(status, statuses.SCRIPT_DONE, message)
     failures, tries = scaler.status.script_failures + 1, scaler.backoff_limit + 1
-    what = f"{scaler.script} exited with code {ran.exit_code}"
+    late = f", as after its timeout of {scripts.seconds(scaler)} s" if ran.exit_code == scripts.TIMED_OUT else ""
+    what = f"{scaler.script} exited with code {ran.exit_code}{late}"
     if failures >= tries:
         count = f", attempt {failures} of {tries}" if tries > 1 else ""
         return _failed(snapshot, scaler, Trigger.SCRIPT_GIVEN_UP, f"{what}{count}{said}")

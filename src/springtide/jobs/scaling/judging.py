@@ -7,11 +7,14 @@ import re
 from typing import Final, NamedTuple
 
 from springtide.jobs.replicas import moving, resizing
+from springtide.jobs.reporting import quoting
 from springtide.jobs.scaling.scaler import Scaler
 from springtide.jobs.snapshot import Snapshot
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_.][A-Za-z0-9_.-]*")
 """No name begins with a hyphen: `env` would read it as an option."""
+
+_NAMED: Final = 10
 
 
 class Change(NamedTuple):
@@ -90,7 +93,9 @@ def _shrinkage(snapshot: Snapshot, scaler: Scaler) -> Change | str:
         unknown = [name for name in names if name not in known]
         if unknown:
             there = snapshot.worker_names(sorted(snapshot.ledger.members))
-            return f"The job has no worker {', '.join(unknown)}; its workers are {there}"
+            more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
+            odd = ", ".join(quoting.line(name) for name in unknown[:_NAMED])
+            return f"The job has no worker {odd}{more}; its workers are {there}"
         return outside(snapshot, start, start - len(names)) or Change(start, start - len(names), names)
     count = scaler.count
     if count is None or count < 1:

@@ -7,7 +7,9 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
+from springtide.api.kinds.conditions import Condition
 from springtide.api.kinds.scalers import ScalerStatus
+from springtide.jobs.reporting import quoting
 from springtide.jobs.reporting.conditions import REASON_LENGTH, Conditions, appended, true, updated
 from springtide.jobs.scaling import phases
 from springtide.jobs.scaling.judging import Change
@@ -21,12 +23,12 @@ IN_SUCCEEDED, IN_FAILED = "ScalingInSucceeded", "ScalingInFailed"
 
 
 def accepted(status: ScalerStatus, message: str, now: datetime) -> ScalerStatus:
-    conditions = appended(status.conditions, true(ScalerPhase.CREATED.value, ACCEPTED, message), now)
+    conditions = appended(status.conditions, _true(ScalerPhase.CREATED, ACCEPTED, message), now)
     return _moved(status, Trigger.ACCEPTED, conditions)
 
 
 def waiting(status: ScalerStatus, message: str, now: datetime) -> ScalerStatus:
-    conditions = updated(status.conditions, true(ScalerPhase.CREATED.value, ACCEPTED, message), now)
+    conditions = updated(status.conditions, _true(ScalerPhase.CREATED, ACCEPTED, message), now)
     return _moved(status, Trigger.WAITED, conditions)
 
 
@@ -35,7 +37,7 @@ def started(status: ScalerStatus, change: Change, message: str, now: datetime) -
     the script."""
     begun = (ScalerPhase.SCALING.value, ScalerPhase.SCRIPT_EXECUTED.value)
     others = tuple(each for each in status.conditions if each.type not in begun)
-    conditions = appended(others, true(ScalerPhase.SCALING.value, STARTED, message), now)
+    conditions = appended(others, _true(ScalerPhase.SCALING, STARTED, message), now)
     return replace(
         _moved(status, Trigger.STARTED, conditions),
         start_time=now,
@@ -54,7 +56,7 @@ def named(status: ScalerStatus, pods: tuple[str, ...]) -> ScalerStatus:
 def script_failed(status: ScalerStatus, message: str, now: datetime) -> ScalerStatus:
     """The time of the update is that of the failure, even if it is the same failure again."""
     conditions = tuple(
-        replace(each, message=message[:REASON_LENGTH], last_update_time=now)
+        replace(each, message=quoting.lines(message)[:REASON_LENGTH], last_update_time=now)
         if each.type == ScalerPhase.SCALING.value
         else each
         for each in status.conditions
@@ -64,18 +66,23 @@ def script_failed(status: ScalerStatus, message: str, now: datetime) -> ScalerSt
 
 
 def script_succeeded(status: ScalerStatus, message: str, now: datetime) -> ScalerStatus:
-    new = true(ScalerPhase.SCRIPT_EXECUTED.value, SCRIPT_DONE, message)
+    new = _true(ScalerPhase.SCRIPT_EXECUTED, SCRIPT_DONE, message)
     return _moved(status, Trigger.SCRIPT_SUCCEEDED, appended(status.conditions, new, now))
 
 
 def succeeded(status: ScalerStatus, reason: str, message: str, now: datetime) -> ScalerStatus:
-    new = true(ScalerPhase.SUCCEEDED.value, reason, message)
+    new = _true(ScalerPhase.SUCCEEDED, reason, message)
     return replace(_moved(status, Trigger.COMPLETED, appended(status.conditions, new, now)), completion_time=now)
 
 
 def failed(status: ScalerStatus, trigger: Trigger, reason: str, message: str, now: datetime) -> ScalerStatus:
-    new = true(ScalerPhase.FAILED.value, reason, message)
+    new = _true(ScalerPhase.FAILED, reason, message)
     return replace(_moved(status, trigger, appended(status.conditions, new, now)), completion_time=now)
+
+
+def _true(phase: ScalerPhase, reason: str, message: str) -> Condition:
+    """Messages contain texts that users wrote: paths, names."""
+    return true(phase.value, reason, quoting.lines(message))
 
 
 def _moved(status: ScalerStatus, trigger: Trigger, conditions: Conditions) -> ScalerStatus:

@@ -13,9 +13,10 @@ from tests.unit.controllers.cached import NAMESPACE, caches, fill, made
 
 from springtide.controllers.job_keys import JobKey
 from springtide.controllers.scalers import scripts
-from springtide.controllers.scalers.scripts import AT_ONCE_IN_NAMESPACE, MARGIN, NOT_RUN, TIMED_OUT, TRIES, Scripts
+from springtide.controllers.scalers.scripts import AT_ONCE_IN_NAMESPACE, MARGIN, NOT_RUN, TRIES, Scripts
 from springtide.jobs.actions import RunScript
 from springtide.jobs.scaling.scaler import ScriptRun
+from springtide.jobs.scaling.scripts import TIMED_OUT
 from springtide.kube import errors, exec
 from springtide.kube.client import Client
 from springtide.kube.exec import Ended
@@ -121,7 +122,9 @@ async def test_so_many_scripts_of_a_namespace_run_at_once_and_the_others_wait(sc
 async def test_scripts_of_one_namespace_keep_none_of_another_from_running(scene: Scene) -> None:
     scene.answers = [asyncio.Event()] * AT_ONCE_IN_NAMESPACE
     for number in range(AT_ONCE_IN_NAMESPACE + 4):
-        scene.scripts.start(JobKey("TrainingJob", "greedy", "bert"), wanted(f"u-{number}", pod="greedy", uid="uid-greedy"))
+        scene.scripts.start(
+            JobKey("TrainingJob", "greedy", "bert"), wanted(f"u-{number}", pod="greedy", uid="uid-greedy")
+        )
     await asyncio.sleep(0.02)
     scene.scripts.start(JOB, wanted())
     assert (await scene.done()).exit_code == 0

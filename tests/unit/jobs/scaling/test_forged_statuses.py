@@ -109,3 +109,37 @@ def test_a_start_without_times_ends_at_the_timeout_from_the_creation() -> None:
     cluster.tick(1)
     cluster.reconcile()
     assert end(cluster.scalers[uid]).startswith("ScaleFailed: 0 of 1 ready within 60 s")
+
+
+ODD = "\x1b[31mred\x1b]0;x\a"
+
+
+@pytest.mark.parametrize("fields", [{"pod_names": (ODD, "b\nc")}, {"count": 1, "script": f"/{ODD}"}])
+def test_texts_of_users_do_not_control_terminals(fields: dict[str, Any]) -> None:
+    cluster = running(scalable(3))
+    uid = cluster.scale("ScaleIn", "odd", **fields)
+    cluster.settle(1)
+    cluster.script_ends(2, "no such file")
+    cluster.settle(1)
+    said = [end(cluster.scalers[uid]), *(each.message for each in cluster.scaler_events), cluster.status.explanation]
+    said += [each.message for each in cluster.status.conditions]
+    assert said[0].startswith("ScaleFailed")
+    assert "red" in said[0]
+    assert all(text.isprintable() for text in said)
+
+
+def test_forged_messages_do_not_control_terminals_either() -> None:
+    cluster = running(scalable(3))
+    uid = cluster.scale("ScaleOut", "odd", count=1)
+    forged = Condition(type="ScaleFailed", status="True", reason=ODD, message=ODD * 1000)
+    forge(cluster, uid, conditions=(forged,), completion_time=cluster.now)
+    cluster.settle(1)
+    told = next(each for each in cluster.status.conditions if each.type == "ScaleFailed")
+    assert (told.reason.isprintable(), told.message.isprintable()) == (True, True)
+
+
+def test_of_many_unknown_names_the_first_are_named() -> None:
+    cluster = running(scalable(3))
+    uid = cluster.scale("ScaleIn", "odd", pod_names=tuple(f"x{number}" for number in range(9999)))
+    cluster.settle(1)
+    assert "x8, x9 and 9989 more; its workers are pi-worker-0" in end(cluster.scalers[uid])
