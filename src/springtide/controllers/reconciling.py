@@ -27,6 +27,7 @@ from springtide.jobs.actions import Inquire, Plan
 from springtide.jobs.observed import Settings
 from springtide.jobs.policies.managed_by import managed_elsewhere
 from springtide.jobs.reporting import refusing
+from springtide.jobs.scaling import turns
 from springtide.jobs.served import Served
 from springtide.kube import errors
 from springtide.kube.controller import Result, Retry
@@ -95,8 +96,7 @@ class Reconciler:
     async def _planned(self, job: Job[Any]) -> Plan:
         """Plans a large job in a thread: planning is pure, and would block other jobs for too long."""
         found = observing.found(job, self._served.adapter, self._caches, self._settings)
-        size = sum(min(role.replicas, self._settings.max_workers) for role in job.roles.values())
-        if max(size, len(found.pods)) <= LARGE:
+        if _size(found) <= LARGE:
             return self._plan(found)
         return await asyncio.to_thread(self._plan, found)
 
@@ -137,3 +137,14 @@ class Reconciler:
             "spec": spec,
             "status": view.status or {},
         }
+
+
+def _size(found: observing.Found) -> int:
+    """How many replicas a plan may be about: those that exist, those that the spec asks for, and those that scalers ask
+    for. A scaler itself counts as well."""
+    most = found.settings.max_workers
+    asked = sum(min(role.replicas, most) for role in found.job.roles.values())
+    scaled = sum(
+        1 + min(each.count or len(each.pod_names), most) for each in found.scalers if not turns.phase(each).ended
+    )
+    return max(asked + scaled, len(found.pods), len(found.scalers))

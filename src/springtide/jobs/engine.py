@@ -200,8 +200,10 @@ def _freed(then: Snapshot, needed: Iterable[Wanted]) -> tuple[Action, ...]:
 
 
 def _freed_after(seen: Snapshot) -> tuple[Action, ...]:
-    """The same for a job that has finished: what its replicas need goes with them."""
-    then, hosts = seen, host_list.hosts(seen)
+    """The same for a job that has finished: what its replicas need goes with them, and none is created any more."""
+    there = tuple(index for index in seen.ledger.members if index in seen.workers)
+    then = seen.with_ledger(replace(seen.ledger, members=there))
+    hosts = host_list.hosts(then)
     if clean_pod_policy.stops(seen):
         then = seen.with_ledger(launching.fresh_run(seen.ledger))
         hosts = replace(host_list.hosts(then), fixed=(), leaving=())

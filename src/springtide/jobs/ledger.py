@@ -187,9 +187,19 @@ def read(annotations: Mapping[str, str], workers: Iterable[Pod]) -> Ledger:
     kept = decoded(_unpacked(annotations.get(ANNOTATION, "{}")), Ledger, Ledger(), strict=False)
     retried, in_place = tuple(map(token, kept.retried)), {token(uid): times for uid, times in kept.in_place.items()}
     kept = replace(kept, retried=retried, in_place=in_place)  # earlier releases wrote whole uids
+    kept = replace(kept, joining=_among(kept.joining, kept.members), dead=_among(kept.dead, kept.members))
     written = _index(annotations.get(NEXT_INDEX, ""))
     first = _beyond(workers) if written is None else written
     return replace(kept, next_index=max(first, *_after(kept), 0))
+
+
+def _among(indices: tuple[int, ...], members: tuple[int, ...]) -> tuple[int, ...]:
+    """Those that are members, each once. Other clients can write to the ledger: a scaler would wait for ever for others
+    to be listed."""
+    if not indices:
+        return ()
+    known = set(members)
+    return tuple(index for index in dict.fromkeys(indices) if index in known)
 
 
 def _index(given: str) -> int | None:

@@ -97,6 +97,12 @@ class Snapshot:
     def wanted_size(self) -> int:
         return self.kept_size if self.too_large else self._size(self.shape.workers, self.asked_size)
 
+    @cached_property
+    def named_victims(self) -> frozenset[str]:
+        """Names of the workers that the scaler in progress removes."""
+        scaler = self.scaler
+        return frozenset(scaler.status.to_delete_pods) if scaler is not None and not scaler.adds else frozenset()
+
     @property
     def needed_size(self) -> int:
         """The fewest ready workers that a launcher is started with."""

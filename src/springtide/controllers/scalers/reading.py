@@ -4,17 +4,23 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
+from springtide.api.kinds.conditions import Condition
 from springtide.api.kinds.scalers import SCALE_OUT, ScaleInSpec, ScaleOutSpec, ScalerStatus, ToDelete
 from springtide.api.validation import scalers
 from springtide.controllers.views import ScalerView
 from springtide.jobs.reporting import refusing
 from springtide.jobs.scaling import phases
+from springtide.jobs.scaling.phases import ScalerPhase
 from springtide.jobs.scaling.scaler import Scaler
 from springtide.kube.resources import Resource
+
+MOST_CONDITIONS: Final = 50
+"""Beyond them the conditions of other clients are ignored."""
 
 
 def scaler(resource: Resource, view: ScalerView) -> Scaler:
@@ -62,8 +68,27 @@ def _spec(resource: Resource, view: ScalerView) -> tuple[ScaleOutSpec | ScaleInS
 
 
 def _status(status: Any) -> ScalerStatus:
-    """Any client may write a status; one that cannot be read counts as none."""
+    """Any client may write a status. Parts that cannot be read, such as a time that only an API server understands,
+    count as missing: otherwise the scaler would never end, and the next ones would wait for it for ever."""
+    given = status if isinstance(status, dict) else {}
+    found = _read(given)
+    if found is None:
+        conditions = given.get("conditions")
+        each = conditions if isinstance(conditions, list | tuple) else ()
+        given = {**given, "conditions": [one for one in each if _read({"conditions": [one]}) is not None]}
+        found = _read({name: value for name, value in given.items() if _read({name: value}) is not None})
+    found = found or ScalerStatus()
+    return found if len(found.conditions) <= MOST_CONDITIONS else replace(found, conditions=_own(found.conditions))
+
+
+def _read(status: dict[str, Any]) -> ScalerStatus | None:
     try:
-        return msgspec.convert(status or {}, ScalerStatus)
+        return msgspec.convert(status, ScalerStatus)
     except msgspec.ValidationError:
-        return ScalerStatus()
+        return None
+
+
+def _own(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Those that are a scaler's, each once: every plan reads all of them."""
+    first = {each.type: each for each in reversed(conditions)}
+    return tuple(first[phase.value] for phase in ScalerPhase if phase.value in first)

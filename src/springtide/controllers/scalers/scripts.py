@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from springtide.controllers.job_keys import JobKey
@@ -19,6 +21,7 @@ from springtide.controllers.views import PodView
 from springtide.jobs.actions import RunScript
 from springtide.jobs.reporting import quoting
 from springtide.jobs.scaling.scaler import ScriptRun
+from springtide.jobs.scaling.scripts import TIMED_OUT
 from springtide.kube import errors, exec
 from springtide.kube.client import Client
 from springtide.kube.informer import Informer
@@ -26,16 +29,17 @@ from springtide.kube.resources import Key
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE: Final = 16
+AT_ONCE: Final = 256
 """Scripts of all jobs that run concurrently; others wait."""
+AT_ONCE_IN_NAMESPACE: Final = 16
+"""A script may take years: those of one namespace must leave room for the others."""
 MARGIN: Final = 10.0
 """Seconds after its timeout in which a script should have ended: then it counts as failed."""
 TRIES: Final = 5
 BACKOFF: Final = 1.0
 """Seconds before the second try, doubled before every further one."""
-TIMED_OUT: Final = 124
 NOT_RUN: Final = 126
-"""Exit codes for what has none, as timeout(1) and shells use them."""
+"""The exit code of what has none, as shells use it; `TIMED_OUT` is another one."""
 _PASSING: Final = (errors.Unreachable, errors.ServerError, errors.TooManyRequests)
 
 
@@ -57,6 +61,7 @@ class Scripts:
         self._client, self._pods, self._runs, self._ended = client, pods, runs, ended
         self._running: dict[str, _Running] = {}
         self._slots = asyncio.Semaphore(AT_ONCE)
+        self._slots_of: defaultdict[str, asyncio.Semaphore] = defaultdict(_slots_of_namespace)
 
     def start(self, job: JobKey, wanted: RunScript) -> None:
         """Returns at once. Nothing is done if a script of the scaler runs, or if this attempt is known."""
@@ -66,6 +71,7 @@ class Scripts:
         self._runs[wanted.scaler] = ScriptRun(wanted.attempt)
         task = asyncio.create_task(self._run(job, wanted), name=f"script of scaler {wanted.scaler}")
         self._running[wanted.scaler] = _Running(job, task)
+        task.add_done_callback(partial(self._broken, job, wanted))
 
     def forget(self, scaler: str) -> None:
         """The scaler with this uid has ended or is gone."""
@@ -85,12 +91,21 @@ class Scripts:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run(self, job: JobKey, wanted: RunScript) -> None:
-        async with self._slots:
+        async with self._slots_of[job.namespace], self._slots:
             run = await self._result(job, wanted)
         logger.info("%s %s/%s: the script of a scaler ended with exit code %s", *job, run.exit_code)
+        self._over(job, wanted, run)
+
+    def _over(self, job: JobKey, wanted: RunScript, run: ScriptRun) -> None:
         self._running.pop(wanted.scaler, None)
         self._runs[wanted.scaler] = run
         self._ended(job)
+
+    def _broken(self, job: JobKey, wanted: RunScript, task: asyncio.Task[None]) -> None:
+        """After a mistake in the operator the scaler must not wait for ever."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("%s %s/%s: the script of a scaler cannot be run", *job, exc_info=error)
+            self._over(job, wanted, _not_run(wanted, repr(error)))
 
     async def _result(self, job: JobKey, wanted: RunScript) -> ScriptRun:
         pause, failure = BACKOFF, ""
@@ -121,6 +136,10 @@ class Scripts:
         except exec.TimedOut as late:
             return ScriptRun(wanted.attempt, TIMED_OUT, quoting.lines(late.last_lines))
         return ScriptRun(wanted.attempt, ended.exit_code, quoting.lines(ended.last_lines))
+
+
+def _slots_of_namespace() -> asyncio.Semaphore:
+    return asyncio.Semaphore(AT_ONCE_IN_NAMESPACE)
 
 
 def _not_run(wanted: RunScript, why: str) -> ScriptRun:

@@ -36,10 +36,11 @@ class Loss:
 def losses(snapshot: Snapshot) -> tuple[Loss, ...]:
     """Members that will not serve again. A member without a pod that was never listed is merely not created yet."""
     found = []
-    used, dead = set(snapshot.ledger.used), set(snapshot.ledger.dead)
-    for index in snapshot.ledger.members:
+    ledger = snapshot.ledger
+    used, dead, joining = set(ledger.used), set(ledger.dead), set(ledger.joining)
+    for index in ledger.members:
         pod = snapshot.workers.get(index)
-        replaced = index in snapshot.ledger.joining or worker_restart_policy.replaces(snapshot, pod)
+        replaced = index in joining or worker_restart_policy.replaces(snapshot, pod)
         if index in dead:
             continue
         if pod is None and index in used:
@@ -63,7 +64,7 @@ def in_a_row(snapshot: Snapshot, loss: Loss) -> int:
 def failure(snapshot: Snapshot) -> Outcome | None:
     """The outcome if too many consecutive replacements of one worker have failed. A worker that a scaler adds fails
     only the scaler."""
-    lost, joining = losses(snapshot), snapshot.ledger.joining
+    lost, joining = losses(snapshot), set(snapshot.ledger.joining)
     last = next((loss for loss in given_up(snapshot) if loss.index not in joining), None)
     if last is None:
         return None
@@ -99,7 +100,8 @@ def without(snapshot: Snapshot, lost: tuple[Loss, ...]) -> Ledger:
 def _buried(ledger: Ledger, dead: Sequence[int]) -> Ledger:
     if not dead:
         return ledger
-    listed = tuple(index for index in ledger.listed if index not in dead)
+    gone = set(dead)
+    listed = tuple(index for index in ledger.listed if index not in gone)
     return replace(ledger, dead=(*ledger.dead, *dead), listed=listed)
 
 

@@ -12,7 +12,8 @@ from typing import Final
 
 from springtide.api.kinds.conditions import Condition, condition
 from springtide.api.kinds.scalers import ENDED, SCALING
-from springtide.jobs.reporting.conditions import Conditions, appended, true
+from springtide.jobs.reporting import quoting
+from springtide.jobs.reporting.conditions import REASON_LENGTH, Conditions, appended, true
 from springtide.jobs.reporting.state_name import State, StateName
 from springtide.jobs.scaling import advancing, newcomers, scripts, turns, victims
 from springtide.jobs.scaling.scaler import Scaler
@@ -24,16 +25,24 @@ _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 def told(snapshot: Snapshot, conditions: Conditions) -> Conditions:
     """The job's conditions with the end of the scaler that ended last, and with the one in progress. They are derived
-    from the scalers alone, so that no end is missed if the operator dies before it writes them."""
-    ended = [each for each in snapshot.observed.scalers if turns.phase(each).ended]
+    from the scalers alone, so that no end is missed if the operator dies before it writes them. Other clients may
+    write the status of a scaler: an end in the future, which would hide all later ones, is not told."""
+    ended = [each for each in snapshot.observed.scalers if turns.phase(each).ended and _ended_at(each) <= snapshot.now]
     last = max(ended, key=lambda each: (_ended_at(each), each.order), default=None)
     if last is not None and _ended_at(last) >= _told_at(conditions):
-        own = last.status.conditions[-1]
+        own = _end(last)
         conditions = _added(conditions, last, own.type, own.reason, own.message, _ended_at(last))
     if snapshot.scaler is None:
         return conditions
-    own, since = last_scaling(snapshot.scaler), snapshot.scaler.status.start_time or snapshot.now
+    own = last_scaling(snapshot.scaler)
+    since = snapshot.scaler.status.start_time or own.last_transition_time or _LONG_AGO  # not now: that always changes
     return _added(conditions, snapshot.scaler, SCALING, own.reason, own.message, since)
+
+
+def _end(scaler: Scaler) -> Condition:
+    """The condition in which it ended. Other clients may write others behind it, such as one that finishes a job."""
+    type_ = turns.phase(scaler).value
+    return condition(scaler.status.conditions, type_) or Condition(type=type_, status="True")
 
 
 def last_scaling(scaler: Scaler) -> Condition:
@@ -42,7 +51,9 @@ def last_scaling(scaler: Scaler) -> Condition:
 
 
 def _added(conditions: Conditions, scaler: Scaler, type_: str, reason: str, message: str, at: datetime) -> Conditions:
-    new, before = true(type_, reason, f"{scaler.title}: {message}"), condition(conditions, type_)
+    reason = quoting.line(reason, quoting.REASON)
+    new = true(type_, reason, quoting.lines(f"{scaler.title}: {message}")[:REASON_LENGTH])
+    before = condition(conditions, type_)
     known = before is not None and (before.status, before.message) == ("True", new.message)
     if known and before is not None and (before.last_update_time or _LONG_AGO) >= at.replace(microsecond=0):
         return conditions

@@ -19,7 +19,7 @@ from springtide.jobs import times
 from springtide.jobs.actions import Action, BindScaler, Patch, ScalerEvent, ScalerStatusPatch
 from springtide.jobs.endings import causes
 from springtide.jobs.observed import Key
-from springtide.jobs.reporting import wait_causes
+from springtide.jobs.reporting import quoting, wait_causes
 from springtide.jobs.scaling import judging, newcomers, scripts, statuses, turns, victims
 from springtide.jobs.scaling.judging import Change
 from springtide.jobs.scaling.phases import ScalerPhase, Trigger
@@ -62,7 +62,7 @@ def advanced(snapshot: Snapshot) -> tuple[Snapshot, tuple[Action, ...]]:
 
 def _told(scaler: Scaler, step: Step) -> tuple[ScalerEvent, ...]:
     kind = "Warning" if step.warns else "Normal"
-    return (ScalerEvent(scaler, kind, step.reason, step.message),) if step.reason else ()
+    return (ScalerEvent(scaler, kind, step.reason, quoting.lines(step.message)),) if step.reason else ()
 
 
 def _step(snapshot: Snapshot, scaler: Scaler, ahead: Scaler | None) -> Step | None:
@@ -177,7 +177,7 @@ def deadline(scaler: Scaler, now: datetime) -> datetime:
     """When the new workers have to be ready."""
     began = condition(scaler.status.conditions, ScalerPhase.SCALING.value)
     since = began.last_transition_time if began is not None else None
-    return times.after(since or now, scaler.timeout)
+    return times.after(since or scaler.status.start_time or scaler.created or now, scaler.timeout)
 
 
 def _recorded(snapshot: Snapshot, scaler: Scaler) -> bool:
@@ -217,7 +217,11 @@ def _launcher_lost(snapshot: Snapshot, scaler: Scaler) -> str:
 def _impossible(snapshot: Snapshot, scaler: Scaler) -> str:
     """The scaler, the bounds, or the launcher's command line may have changed since the scaler was judged."""
     start, target = scaler.status.start_size or 0, scaler.status.target_size or 0
-    return judging.unusable(snapshot, scaler) or judging.outside(snapshot, start, target)
+    return (
+        judging.unusable(snapshot, scaler)
+        or judging.outside(snapshot, start, target)
+        or judging.mismatched(snapshot, scaler, start, target)
+    )
 
 
 def _late(snapshot: Snapshot) -> str:
@@ -257,7 +261,8 @@ def _of_script(snapshot: Snapshot, scaler: Scaler, ran: ScriptRun) -> Step:
         status = statuses.script_succeeded(scaler.status, message, snapshot.now)
         return Step(status, statuses.SCRIPT_DONE, message)
     failures, tries = scaler.status.script_failures + 1, scaler.backoff_limit + 1
-    what = f"{scaler.script} exited with code {ran.exit_code}"
+    late = f", as after its timeout of {scripts.seconds(scaler)} s" if ran.exit_code == scripts.TIMED_OUT else ""
+    what = f"{scaler.script} exited with code {ran.exit_code}{late}"
     if failures >= tries:
         count = f", attempt {failures} of {tries}" if tries > 1 else ""
         return _failed(snapshot, scaler, Trigger.SCRIPT_GIVEN_UP, f"{what}{count}{said}")

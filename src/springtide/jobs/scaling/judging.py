@@ -7,11 +7,14 @@ import re
 from typing import Final, NamedTuple
 
 from springtide.jobs.replicas import moving, resizing
+from springtide.jobs.reporting import quoting
 from springtide.jobs.scaling.scaler import Scaler
 from springtide.jobs.snapshot import Snapshot
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_.][A-Za-z0-9_.-]*")
 """No name begins with a hyphen: `env` would read it as an option."""
+
+_NAMED: Final = 10
 
 
 class Change(NamedTuple):
@@ -39,6 +42,18 @@ def outside(snapshot: Snapshot, start: int, target: int) -> str:
     if max(target, start) > most:
         return f"{what}, at most {most} are allowed: the operator runs no larger jobs"
     return ""
+
+
+def mismatched(snapshot: Snapshot, scaler: Scaler, start: int, target: int) -> str:
+    """Why these sizes, which the status has, cannot be those of this scaler: other clients may write a status. The
+    workers beside those that it adds would be removed, or it would never end."""
+    count = len(set(scaler.pod_names)) or scaler.count
+    bounds, role = snapshot.sizes.bounds, snapshot.job.roles.get(snapshot.shape.workers)
+    was_a_size = bounds is None or bounds.hold(start) or (role is not None and role.replicas == start)
+    if (target - start if scaler.adds else start - target) == count and was_a_size:
+        return ""
+    wrong = f"status.startSize {start} and status.targetSize {target} are not what the spec asks for"
+    return f"{wrong}: another client wrote them"
 
 
 def _sum(start: int, target: int) -> str:
@@ -78,7 +93,9 @@ def _shrinkage(snapshot: Snapshot, scaler: Scaler) -> Change | str:
         unknown = [name for name in names if name not in known]
         if unknown:
             there = snapshot.worker_names(sorted(snapshot.ledger.members))
-            return f"The job has no worker {', '.join(unknown)}; its workers are {there}"
+            more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
+            odd = ", ".join(quoting.line(name) for name in unknown[:_NAMED])
+            return f"The job has no worker {odd}{more}; its workers are {there}"
         return outside(snapshot, start, start - len(names)) or Change(start, start - len(names), names)
     count = scaler.count
     if count is None or count < 1:

@@ -18,6 +18,8 @@ from springtide.jobs.scaling.phases import ScalerPhase
 from springtide.jobs.scaling.scaler import Scaler, ScriptRun
 from springtide.jobs.snapshot import Snapshot
 
+TIMED_OUT: Final = 124
+"""The exit code of timeout(1) for a script that has not ended in time."""
 UID: Final = "SPRINGTIDE_SCALER_UID"
 """The variable by which a script that runs a second time recognizes that."""
 
@@ -57,13 +59,17 @@ def again_at(snapshot: Snapshot) -> datetime | None:
         return None
     since = condition(scaler.status.conditions, ScalerPhase.SCALING.value)
     failed = since.last_update_time if since is not None else None
-    return times.after(failed or snapshot.now, backoff_limit.delay(scaler.status.script_failures))
+    return times.after(failed or scaler.created or snapshot.now, backoff_limit.delay(scaler.status.script_failures))
+
+
+def seconds(scaler: Scaler) -> int:
+    """`timeout 0` would be no limit."""
+    return max(int(scaler.timeout.total_seconds()), 1)
 
 
 def _action(snapshot: Snapshot, scaler: Scaler, launcher: Pod) -> RunScript:
     names = newcomers.names(snapshot) if scaler.adds else scaler.status.to_delete_pods
     hosts = ",".join(f"{name}:{snapshot.shape.slots_per_worker}" for name in names)
-    seconds = max(int(scaler.timeout.total_seconds()), 1)  # `timeout 0` would be no limit
     variables = (*(f"{name}={value}" for name, value in scaler.env), f"{UID}={scaler.uid}")
     return RunScript(
         scaler=scaler.uid,
@@ -71,8 +77,8 @@ def _action(snapshot: Snapshot, scaler: Scaler, launcher: Pod) -> RunScript:
         pod=launcher.name,
         uid=launcher.uid,
         container=_container(snapshot),
-        argv=("env", *variables, "timeout", str(seconds), "sh", scaler.script, hosts),
-        timeout=timedelta(seconds=seconds),
+        argv=("env", *variables, "timeout", str(seconds(scaler)), "sh", scaler.script, hosts),
+        timeout=timedelta(seconds=seconds(scaler)),
     )
 
 

@@ -15,6 +15,7 @@ from springtide.api.kinds.scalers import (
     SCRIPT_EXECUTED,
     ScalerStatus,
 )
+from springtide.jobs.reporting import quoting
 from springtide.jobs.reporting.conditions import REASON_LENGTH, Conditions, appended, true, updated
 from springtide.jobs.scaling import phases
 from springtide.jobs.scaling.judging import Change
@@ -28,12 +29,12 @@ IN_SUCCEEDED, IN_FAILED = "ScalingInSucceeded", "ScalingInFailed"
 
 
 def accepted(status: ScalerStatus, message: str, now: datetime) -> ScalerStatus:
-    conditions = appended(status.conditions, true(CREATED, ACCEPTED, message), now)
+    conditions = appended(status.conditions, true(CREATED, ACCEPTED, quoting.lines(message)), now)
     return _moved(status, Trigger.ACCEPTED, conditions)
 
 
 def waiting(status: ScalerStatus, message: str, now: datetime) -> ScalerStatus:
-    conditions = updated(status.conditions, true(CREATED, ACCEPTED, message), now)
+    conditions = updated(status.conditions, true(CREATED, ACCEPTED, quoting.lines(message)), now)
     return _moved(status, Trigger.WAITED, conditions)
 
 
@@ -42,7 +43,7 @@ def started(status: ScalerStatus, change: Change, message: str, now: datetime) -
     the script."""
     begun = (SCALING, SCRIPT_EXECUTED)
     others = tuple(each for each in status.conditions if each.type not in begun)
-    conditions = appended(others, true(SCALING, STARTED, message), now)
+    conditions = appended(others, true(SCALING, STARTED, quoting.lines(message)), now)
     return replace(
         _moved(status, Trigger.STARTED, conditions),
         start_time=now,
@@ -61,7 +62,9 @@ def named(status: ScalerStatus, pods: tuple[str, ...]) -> ScalerStatus:
 def script_failed(status: ScalerStatus, message: str, now: datetime) -> ScalerStatus:
     """The time of the update is that of the failure, even if it is the same failure again."""
     conditions = tuple(
-        replace(each, message=message[:REASON_LENGTH], last_update_time=now) if each.type == SCALING else each
+        replace(each, message=quoting.lines(message)[:REASON_LENGTH], last_update_time=now)
+        if each.type == SCALING
+        else each
         for each in status.conditions
     )
     moved = _moved(status, Trigger.SCRIPT_FAILED, conditions)
@@ -69,17 +72,17 @@ def script_failed(status: ScalerStatus, message: str, now: datetime) -> ScalerSt
 
 
 def script_succeeded(status: ScalerStatus, message: str, now: datetime) -> ScalerStatus:
-    new = true(SCRIPT_EXECUTED, SCRIPT_DONE, message)
+    new = true(SCRIPT_EXECUTED, SCRIPT_DONE, quoting.lines(message))
     return _moved(status, Trigger.SCRIPT_SUCCEEDED, appended(status.conditions, new, now))
 
 
 def succeeded(status: ScalerStatus, reason: str, message: str, now: datetime) -> ScalerStatus:
-    new = true(SCALE_SUCCEEDED, reason, message)
+    new = true(SCALE_SUCCEEDED, reason, quoting.lines(message))
     return replace(_moved(status, Trigger.COMPLETED, appended(status.conditions, new, now)), completion_time=now)
 
 
 def failed(status: ScalerStatus, trigger: Trigger, reason: str, message: str, now: datetime) -> ScalerStatus:
-    new = true(SCALE_FAILED, reason, message)
+    new = true(SCALE_FAILED, reason, quoting.lines(message))
     return replace(_moved(status, trigger, appended(status.conditions, new, now)), completion_time=now)
 
 

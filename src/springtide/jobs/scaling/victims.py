@@ -11,10 +11,9 @@ from springtide.jobs.snapshot import Snapshot
 
 def left(snapshot: Snapshot) -> tuple[int, ...]:
     """Those that are members, or whose pods still exist."""
-    scaler = snapshot.scaler
-    if scaler is None or scaler.adds:
+    names = snapshot.named_victims
+    if not names:
         return ()
-    names = set(scaler.status.to_delete_pods)
     there = sorted({*snapshot.ledger.members, *snapshot.workers})
     return tuple(index for index in there if snapshot.worker_name(index) in names)
 
@@ -31,5 +30,6 @@ def due(snapshot: Snapshot) -> tuple[int, ...]:
 def drain_limit(snapshot: Snapshot, index: int) -> timedelta:
     """The longest drain that the scaler in progress allows for this worker."""
     scaler = snapshot.scaler
-    named = scaler is not None and snapshot.worker_name(index) in scaler.status.to_delete_pods
-    return scaler.timeout if scaler is not None and named else timedelta.max
+    if scaler is None or not snapshot.named_victims:
+        return timedelta.max
+    return scaler.timeout if snapshot.worker_name(index) in snapshot.named_victims else timedelta.max

@@ -66,6 +66,27 @@ def test_a_status_that_cannot_be_read_counts_as_none(status: Any) -> None:
     assert not reading.has_ended(view(a_scaler(status=status)))
 
 
+def test_of_a_status_with_parts_that_cannot_be_read_the_others_are() -> None:
+    odd = "2026-01-01T00:00:00+24:00"  # an API server accepts it
+    conditions = [
+        {"type": "Created", "status": "True"},
+        {"type": "Scaling", "status": "True", "lastUpdateTime": odd},
+        {"type": "ScaleFailed", "status": "True"},
+    ]
+    status = {"conditions": conditions, "startTime": odd, "startSize": "two", "targetSize": 3}
+    found = reading.scaler(OUT, view(a_scaler(status=status))).status
+    assert [each.type for each in found.conditions] == ["Created", "ScaleFailed"]
+    assert (found.start_time, found.start_size, found.target_size) == (None, None, 3)
+
+
+def test_of_very_many_conditions_only_those_of_scalers_are_read() -> None:
+    others = [{"type": f"Odd{number}", "status": "True"} for number in range(10_000)]
+    own = [{"type": type_, "status": "True", "message": "1"} for type_ in ("Scaling", "ScaleFailed", "Created")]
+    again = [{"type": "Created", "status": "True", "message": "2"}]
+    found = reading.scaler(OUT, view(a_scaler(status={"conditions": own + others + again}))).status.conditions
+    assert [(each.type, each.message) for each in found] == [("Created", "1"), ("Scaling", "1"), ("ScaleFailed", "1")]
+
+
 def test_a_scaler_has_ended_when_its_conditions_say_so() -> None:
     ended = {"conditions": [{"type": "ScaleFailed", "status": "True"}]}
     assert reading.has_ended(view(a_scaler(status=ended)))

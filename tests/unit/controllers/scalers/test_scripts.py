@@ -13,9 +13,10 @@ from tests.unit.controllers.cached import NAMESPACE, caches, fill, made
 
 from springtide.controllers.job_keys import JobKey
 from springtide.controllers.scalers import scripts
-from springtide.controllers.scalers.scripts import AT_ONCE, MARGIN, NOT_RUN, TIMED_OUT, TRIES, Scripts
+from springtide.controllers.scalers.scripts import AT_ONCE_IN_NAMESPACE, MARGIN, NOT_RUN, TRIES, Scripts
 from springtide.jobs.actions import RunScript
 from springtide.jobs.scaling.scaler import ScriptRun
+from springtide.jobs.scaling.scripts import TIMED_OUT
 from springtide.kube import errors, exec
 from springtide.kube.client import Client
 from springtide.kube.exec import Ended
@@ -39,7 +40,7 @@ class Scene:
         self.news = asyncio.Event()
         self.runs: dict[str, ScriptRun] = {}
         found = caches()
-        fill(found.pods, made(PODS, "bert-launcher"))
+        fill(found.pods, made(PODS, "bert-launcher"), made(PODS, "greedy", metadata={"namespace": "greedy"}))
         self.scripts = Scripts(Client(None), found.pods, self.runs, self._ended)  # type: ignore[arg-type]
         monkeypatch.setattr(exec, "execute", self._execute)
 
@@ -103,18 +104,39 @@ async def test_an_attempt_that_is_known_is_not_run_again_and_the_next_one_is(sce
     assert len(scene.asked) == 2
 
 
-async def test_so_many_scripts_run_at_once_and_the_others_wait(scene: Scene) -> None:
+async def test_so_many_scripts_of_a_namespace_run_at_once_and_the_others_wait(scene: Scene) -> None:
+    most = AT_ONCE_IN_NAMESPACE
     ends = asyncio.Event()
-    scene.answers = [ends] * (AT_ONCE + 4)
-    names = [f"u-{number}" for number in range(AT_ONCE + 4)]
+    scene.answers = [ends] * (most + 4)
+    names = [f"u-{number}" for number in range(most + 4)]
     for name in names:
         scene.scripts.start(JOB, wanted(name))
     await asyncio.sleep(0.02)
-    assert len(scene.asked) == AT_ONCE
+    assert len(scene.asked) == most
     ends.set()
     for name in names:
         await scene.done(name)
-    assert (len(scene.asked), scene.most_at_once) == (AT_ONCE + 4, AT_ONCE)
+    assert (len(scene.asked), scene.most_at_once) == (most + 4, most)
+
+
+async def test_scripts_of_one_namespace_keep_none_of_another_from_running(scene: Scene) -> None:
+    scene.answers = [asyncio.Event()] * AT_ONCE_IN_NAMESPACE
+    for number in range(AT_ONCE_IN_NAMESPACE + 4):
+        scene.scripts.start(
+            JobKey("TrainingJob", "greedy", "bert"), wanted(f"u-{number}", pod="greedy", uid="uid-greedy")
+        )
+    await asyncio.sleep(0.02)
+    scene.scripts.start(JOB, wanted())
+    assert (await scene.done()).exit_code == 0
+    await scene.scripts.close()
+
+
+async def test_a_mistake_in_the_operator_ends_the_script(scene: Scene) -> None:
+    scene.answers = [ZeroDivisionError("a mistake")]
+    scene.scripts.start(JOB, wanted())
+    run = await scene.done()
+    assert (run.exit_code, "a mistake" in run.last_lines) == (NOT_RUN, True)
+    assert scene.ended == [JOB]
 
 
 async def test_one_that_could_not_begin_is_tried_again(scene: Scene) -> None:

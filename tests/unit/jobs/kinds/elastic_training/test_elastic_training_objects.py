@@ -396,3 +396,11 @@ def test_keys_are_made_under_the_names_of_the_secrets_type() -> None:
     opaque, typed = ({"type": name} for name in ("Opaque", "kubernetes.io/ssh-auth"))
     assert set(ssh.with_keys(opaque, b"pem", b"line")["data"]) == {"id_rsa", "id_rsa.pub"}
     assert set(ssh.with_keys(typed, b"pem", b"line")["data"]) == {"ssh-privatekey", "ssh-publickey"}
+
+
+def test_the_service_of_a_worker_that_is_deleted_after_the_end_goes_with_it() -> None:
+    cluster = running(elastic_training(run_policy={"cleanPodPolicy": "None"}))
+    cluster.succeed()
+    cluster.terminate("train-worker-0")
+    cluster.settle()
+    assert {key.name for key in cluster.objects if key.kind == "Service"} == {"train-worker-1"}
