@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from springtide.api.command_lines import launch_of
 from springtide.api.defaults.trainingjob import ET
@@ -27,6 +27,9 @@ from springtide.jobs.parts import pod_templates as templates
 from springtide.jobs.parts.host_files import HOSTFILE
 
 Raw = dict[str, Any]
+
+_HOSTS: Final = launcher_programs.default_hosts(f"{files.DEEPSPEED_PATH}/{HOSTFILE}")
+"""mpirun without a host list would start all ranks in the launcher, while the workers are idle."""
 
 
 def over_ssh(job: Job[ET]) -> bool:
@@ -83,7 +86,7 @@ def _volumes(job: Job[ET]) -> tuple[tuple[Raw, str], ...]:
 
 def _variables(job: Job[ET], spec: Raw) -> dict[str, str]:
     """Those of the user override ours, except the one by which ranks are started through the API server."""
-    unset = launcher_programs.patience(launch_of(job.roles[LAUNCHER].template))
+    unset = launcher_programs.patience(launch_of(job.roles[LAUNCHER].template)) | _HOSTS
     if not over_ssh(job):
         unset |= launcher_programs.AGENT_OF_OTHERS
     elif not ssh.is_root(spec, spec["containers"][0]):

@@ -180,6 +180,14 @@ ACCESS: Final[dict[str, Row]] = {
         *(EXEC, "Pod train-launcher", f"{FIRST}/env/PRTE_MCA_plm_ssh_agent/value"),
         AGENT,
     ),
+    "mpirun that names no hosts uses the workers": (
+        *({}, "Pod train-launcher", f"{FIRST}/env/OMPI_MCA_orte_default_hostfile/value"),
+        "/job/hostfile",
+    ),
+    "so does that of Open MPI 5, and in kubexec mode": (
+        *(EXEC, "Pod train-launcher", f"{FIRST}/env/PRTE_MCA_prte_default_hostfile/value"),
+        "/job/hostfile",
+    ),
     "over SSH there is no agent": (
         *({"command": ELASTIC}, "Pod train-launcher", f"{FIRST}/env/OMPI_MCA_plm_rsh_agent"),
         None,
