@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from springtide.api.command_lines import launch_of
@@ -24,7 +24,7 @@ from springtide.jobs.objects import place
 from springtide.jobs.observed import Settings
 from springtide.jobs.parts import launcher_names, launcher_pods, launcher_programs, placing, ssh
 from springtide.jobs.parts import pod_templates as templates
-from springtide.jobs.parts.host_files import HOSTFILE
+from springtide.jobs.parts.host_files import HOSTFILE, KUBEXEC
 
 Raw = dict[str, Any]
 
@@ -43,6 +43,9 @@ def worker(job: Job[ET], index: int, settings: Settings) -> Mapping[str, Any]:
         spec["containers"][0] = {**first, **_default_program(job)}
     if over_ssh(job):
         ssh_access.add_keys(job, spec)
+    else:
+        # Open MPI's daemon exits on a worker that does not have the file that starts it.
+        templates.mount(spec, _config_volume(job, (KUBEXEC,)), launcher_pods.FILES)
     spec["restartPolicy"] = RestartPolicy.NEVER.value
     labels = {**names.worker(job, index), **place(job, WORKER, index)}
     return templates.pod(job, job.roles[WORKER], launcher_names.worker(job, index), labels, spec, settings)
@@ -78,10 +81,14 @@ def _volumes(job: Job[ET]) -> tuple[tuple[Raw, str], ...]:
     config = launcher_names.config(job)
     deepspeed = launcher_pods.config_volume(DEEPSPEED_VOLUME, config, (files.DEEPSPEED,), {files.DEEPSPEED: HOSTFILE})
     return (
-        (launcher_pods.config_volume(CONFIG_VOLUME, config, files.ALL), launcher_pods.FILES),
+        (_config_volume(job, files.ALL), launcher_pods.FILES),
         (launcher_pods.config_volume(HOSTFILE_VOLUME, config, files.LIVE), files.LIVE_PATH),
         (deepspeed, files.DEEPSPEED_PATH),
     )
+
+
+def _config_volume(job: Job[ET], keys: Sequence[str]) -> Raw:
+    return launcher_pods.config_volume(CONFIG_VOLUME, launcher_names.config(job), keys)
 
 
 def _variables(job: Job[ET], spec: Raw) -> dict[str, str]:

@@ -167,6 +167,14 @@ FILES: Final[dict[str, Row]] = {
         *({}, "Pod train-launcher", "spec/initContainers/init-hostfile/resources"),
         None,
     ),
+    "in kubexec mode a worker has the file that Open MPI's daemon checks for": (
+        *(EXEC, "Pod train-worker-0", "spec/volumes/training-job-config/configMap/items"),
+        [{"key": "kubexec.sh", "path": "kubexec.sh", "mode": 0o555}],
+    ),
+    "it is where the launcher has it": (
+        *(EXEC, "Pod train-worker-0", f"{FIRST}/volumeMounts/training-job-config/mountPath"),
+        "/etc/mpi",
+    ),
     "a worker has no host list": ({}, "Pod train-worker-0", "spec/volumes/training-job-config", None),
 }
 
