@@ -35,6 +35,8 @@ class Launch:
     max_np: int | None = None
     discovers_hosts: bool = False
     names_interface: bool = False
+    hostfile: str = ""
+    names_hosts: bool = False
 
     @property
     def elastic(self) -> bool:
@@ -197,7 +199,13 @@ def _told(program: str, words: Sequence[str]) -> Launch:
         max_np=_count(options, "max-np", "max-num-proc"),
         discovers_hosts="host-discovery-script" in options,
         names_interface="network-interface" in options or "network-interfaces" in options,
+        names_hosts=any(name in options for name in (*_HOSTS, *_HOSTFILES)),
+        hostfile=next((options[name] for name in _HOSTFILES if name in options), ""),
     )
+
+
+_HOSTS: Final = ("H", "host", "hosts", "config-file")
+_HOSTFILES: Final = ("hostfile", "machinefile", "default-hostfile", "f")
 
 
 def _options(words: Sequence[str], takes: Mapping[str, int]) -> Iterator[tuple[str, str]]:

@@ -64,7 +64,11 @@ def read(*command: str, **container: Any) -> Launch | None:
         ),
         "a value that looks like a program": (
             "horovodrun --log-level DEBUG --hosts a:1,b:1 --min-np 1 python x",
-            Launch("horovodrun", min_np=1),
+            Launch("horovodrun", min_np=1, names_hosts=True),
+        ),
+        "a file of hosts": (
+            "mpirun -np 2 -hostfile /job/hostfile ./pi",
+            Launch("mpirun", np=2, hostfile="/job/hostfile", names_hosts=True),
         ),
         "a named interface": (
             "horovodrun --network-interface eth0 --min-np 1 python x",

@@ -28,7 +28,7 @@ def parts_of(attach: AttachMode, role: str, ssh_secret: str) -> Parts:
     also valid for an operator with other options."""
     ssh = (ssh_secret,) if attach is AttachMode.SSH else ()
     if role != LAUNCHER:
-        return Parts(ssh)
+        return Parts(ssh or (CONFIG_VOLUME,))
     if attach is AttachMode.SSH:
         return Parts((*_VOLUMES, *ssh, KEYS_VOLUME), _CONTAINERS)
     return Parts((*_VOLUMES, KUBECTL_VOLUME), (*_CONTAINERS, KUBECTL_CONTAINER))

@@ -68,7 +68,7 @@ def _end(message: str) -> str:
     lines = message.strip().splitlines()
     text = "\n".join(lines[-LINES:])
     text = text if text.endswith("..") else text.removesuffix(".")
-    return text if len(text) <= LENGTH and len(lines) <= LINES else f"… {text[-LENGTH:]}"
+    return text if len(text) <= LENGTH and len(lines) <= LINES else f"… {text[-LENGTH:].lstrip()}"
 
 
 def _signal(number: int | None) -> str:

@@ -10,7 +10,10 @@ from __future__ import annotations
 from typing import Final
 
 from springtide.api.command_lines import HOROVODRUN, TIDERUN, Launch
+from springtide.jobs.actions import Event
 
+NO_HOSTS: Final = "NoHosts"
+"""The reason of an event."""
 KUBEXEC: Final = "/etc/mpi/kubexec.sh"
 AGENT: Final = {"OMPI_MCA_plm_rsh_agent": KUBEXEC, "PRTE_MCA_plm_ssh_agent": KUBEXEC}
 """Ranks are started through the API server. Horovod checks that the agent is exactly this path."""
@@ -26,6 +29,11 @@ _PATIENCE: Final = {"HOROVOD_START_TIMEOUT": "300", "HOROVOD_GLOO_TIMEOUT_SECOND
 node, or one that has not loaded the framework from disk before, that is too short."""
 
 
+def default_hosts(hostfile: str) -> dict[str, str]:
+    """Where Open MPI looks for its hosts if its command line names none: a file of lines `HOST slots=N`."""
+    return {"OMPI_MCA_orte_default_hostfile": hostfile, "PRTE_MCA_prte_default_hostfile": hostfile}
+
+
 def patience(launch: Launch | None) -> dict[str, str]:
     """Variables that the user's override."""
     return dict(_PATIENCE) if launch is not None and launch.program == HOROVODRUN else {}
@@ -39,6 +47,18 @@ def settles(launch: Launch | None) -> bool:
 def saves(launch: Launch | None) -> bool:
     """Whether the program writes a checkpoint on SIGTERM, if it keeps any."""
     return launch is not None and launch.program == TIDERUN
+
+
+def lacks_hosts(launch: Launch | None, discovery: str) -> tuple[Event, ...]:
+    """A warning about a program that is given no hosts: its ranks run in the launcher, while the workers are idle.
+    Open MPI has default hosts."""
+    if launch is None or launch.program not in (HOROVODRUN, TIDERUN) or launch.names_hosts or launch.discovers_hosts:
+        return ()
+    message = (
+        f"{launch.program} is given no hosts, so that all its ranks run in the launcher and none on the workers; add "
+        f"--host-discovery-script {discovery} to the launcher's command"
+    )
+    return (Event("Warning", NO_HOSTS, message),)
 
 
 def rigid(launch: Launch) -> str:

@@ -55,7 +55,7 @@ def explained(snapshot: Snapshot) -> str:
     if not dead:
         return ""
     if len(dead) > 1:
-        return f"{snapshot.worker_names(dead)} have ended and are not replaced ({_rule(snapshot)})"
+        return f"{snapshot.worker_names(sorted(dead))} have ended and are not replaced ({_rule(snapshot)})"
     cause = _briefly(snapshot.workers.get(dead[0]))
     return f"{snapshot.worker_name(dead[0])} {cause} and is not replaced ({_rule(snapshot)})"
 

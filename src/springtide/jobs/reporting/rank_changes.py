@@ -20,12 +20,14 @@ _EVENTS: Final = {"began": "TrainingStarted", "lost": "RankLost", "joined": "Ran
 
 
 def events(snapshot: Snapshot, new: JobStatus) -> tuple[Event, ...]:
-    """The changes that this status is the first to include."""
+    """The changes that this status is the first to include. Ranks that a suspension ends are not lost."""
     after, now = snapshot.job.status.progress, new.progress
     if now is None or now.last_change is None:
         return ()
     known = (after.last_change or 0) if after is not None and after.launcher == now.launcher else 0
     changes = [each for each in progress.of(snapshot.reporter).membership if known < each.number <= now.last_change]
+    if snapshot.job.run.suspend:
+        changes = [each for each in changes if each.what != "lost"]
     return tuple(event for each in changes if (event := _event(each)) is not None)
 
 

@@ -200,9 +200,9 @@ def _over(snapshot: Snapshot, scaler: Scaler) -> str:
     if _is_deleted(snapshot):
         return f"{snapshot.title} is being deleted"
     if holds(conditions, types.SUCCEEDED):
-        return f"{snapshot.title} has succeeded"
+        return f"{snapshot.title} has succeeded; a job that has finished is not resized"
     if holds(conditions, types.FAILED):
-        return f"{snapshot.title} has failed"
+        return f"{snapshot.title} has failed; a job that has finished is not resized"
     if snapshot.job.run.suspend:
         return f"{snapshot.title} is suspended; create the {scaler.kind} again when it has been resumed"
     return ""

@@ -11,9 +11,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from springtide.api.kinds.scalers import ScalerStatus
+from springtide.jobs import times
 from springtide.jobs.scaling import phases, statuses
 from springtide.jobs.scaling.phases import ScalerPhase, Trigger
 from springtide.jobs.scaling.scaler import Scaler
+from springtide.jobs.times import clock
 
 PATIENCE: Final = timedelta(minutes=10)
 """How long a scaler waits for its job at least; longer with a longer timeout."""
@@ -58,7 +60,9 @@ def plan(scaler: Scaler, job: Reference, owner: Reference | None, now: datetime)
         return _failed(scaler, phase, why, now)
     if age < SETTLED:
         return OrphanPlan(again=SETTLED - age)
-    return OrphanPlan(_waiting(scaler, phase, job, now), again=patience - age)
+    until = clock(times.after(scaler.created or now, patience), now)
+    message = f"{scaler.title} waits for {job}, which does not exist; it fails at {until} unless the job is created"
+    return OrphanPlan(_waiting(scaler, phase, message, now), again=patience - age)
 
 
 def _failure(scaler: Scaler, phase: ScalerPhase, job: Reference, owner: Reference | None) -> str:
@@ -81,8 +85,7 @@ def _failed(scaler: Scaler, phase: ScalerPhase, why: str, now: datetime) -> Orph
     return OrphanPlan(statuses.failed(status, Trigger.ABORTED, reason, why, now), why, reason)
 
 
-def _waiting(scaler: Scaler, phase: ScalerPhase, job: Reference, now: datetime) -> ScalerStatus:
-    message = f"{scaler.title} waits for {job}, which does not exist"
+def _waiting(scaler: Scaler, phase: ScalerPhase, message: str, now: datetime) -> ScalerStatus:
     if phase is ScalerPhase.NEW:
         return statuses.accepted(scaler.status, message, now)
     return statuses.waiting(scaler.status, message, now)

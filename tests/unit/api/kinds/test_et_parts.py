@@ -19,6 +19,6 @@ def test_a_launcher_gets_files_and_either_keys_or_kubectl() -> None:
     )
 
 
-def test_a_worker_gets_at_most_keys() -> None:
+def test_a_worker_gets_either_keys_or_the_file_that_starts_ranks() -> None:
     assert parts_of(AttachMode.SSH, WORKER, "keys") == Parts(("keys",))
-    assert parts_of(AttachMode.KUBEXEC, WORKER, "keys") == Parts()
+    assert parts_of(AttachMode.KUBEXEC, WORKER, "keys") == Parts(("training-job-config",))

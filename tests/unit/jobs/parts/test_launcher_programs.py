@@ -41,3 +41,21 @@ def test_why_a_program_is_not_elastic(launch: Launch, why: str) -> None:
 def test_every_family_of_open_mpi_has_the_agent_under_the_path_that_horovod_checks() -> None:
     assert set(launcher_programs.AGENT.values()) == {"/etc/mpi/kubexec.sh"}
     assert set(launcher_programs.AGENT) == {"OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent"}
+
+
+@pytest.mark.parametrize(
+    ("launch", "warns"),
+    [
+        (HOROVODRUN, True),
+        (TIDERUN, True),
+        (MPIRUN, False),
+        (None, False),
+        (Launch("tiderun", discovers_hosts=True), False),
+        (Launch("horovodrun", names_hosts=True), False),
+    ],
+    ids=["horovodrun", "tiderun", "mpirun has default hosts", "unknown", "by a script", "by name"],
+)
+def test_a_program_that_is_given_no_hosts_is_warned_of(launch: Launch | None, warns: bool) -> None:
+    found = launcher_programs.lacks_hosts(launch, "/etc/edl/discover_hosts.sh")
+    assert [(each.type, each.reason) for each in found] == ([("Warning", "NoHosts")] if warns else [])
+    assert all("add --host-discovery-script /etc/edl/discover_hosts.sh" in each.message for each in found)

@@ -41,6 +41,12 @@ def test_a_rank_that_dies_and_the_one_in_its_place(cluster: Cluster) -> None:
     ]
 
 
+def test_a_rank_that_a_suspension_ends_is_not_lost(cluster: Cluster) -> None:
+    told(cluster, BEGAN)
+    cluster.policy(suspend=True)
+    assert told(cluster, BEGAN, LOST, size=1) == []
+
+
 def test_each_is_told_once_also_by_another_operator(cluster: Cluster) -> None:
     assert len(told(cluster, BEGAN, LOST)) == 2
     assert told(cluster, BEGAN, LOST) == []

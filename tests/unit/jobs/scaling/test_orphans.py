@@ -34,11 +34,14 @@ def told(plan: OrphanPlan) -> list[tuple[str, str, str]]:
 
 def test_it_says_once_that_it_waits() -> None:
     first = planned(a_scaler())
-    message = "ScaleOut grow waits for TrainingJob bert, which does not exist"
+    message = (
+        "ScaleOut grow waits for TrainingJob bert, which does not exist; it fails at 08:09:00 UTC unless the job is "
+        "created"
+    )
     assert told(first) == [("Created", "ScalerCreated", message)]
     assert (first.status and first.status.phase, first.failure) == ("Created", "")
     assert first.again == PATIENCE - timedelta(minutes=1)
-    again = planned(a_scaler(timedelta(minutes=2), status=first.status))
+    again = orphans.plan(a_scaler(status=first.status), JOB, None, NOW + timedelta(minutes=1))
     assert (again.status, again.again) == (first.status, PATIENCE - timedelta(minutes=2))
 
 

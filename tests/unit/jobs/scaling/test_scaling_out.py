@@ -417,7 +417,8 @@ def test_a_job_that_ends_ends_it(success: bool) -> None:
     finish(cluster)
     assert cluster.finished
     how = "has succeeded" if success else "has failed"
-    assert {end(cluster.scalers[each]) for each in (uid, waits)} == {f"ScaleFailed: MPIJob ns/pi {how}"}
+    ends = {end(cluster.scalers[each]) for each in (uid, waits)}
+    assert ends == {f"ScaleFailed: MPIJob ns/pi {how}; a job that has finished is not resized"}
 
 
 def test_a_scaler_of_a_job_that_has_ended_ends_too() -> None:

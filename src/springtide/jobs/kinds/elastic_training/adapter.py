@@ -15,6 +15,7 @@ from springtide.api.job import Job
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
 from springtide.api.kinds.status import JobStatus
 from springtide.api.kinds.trainingjob import JOB_STATUS_ANNOTATION, MAX_WAIT_TIME_ANNOTATION, RESOURCE, TIMED_OUT
+from springtide.jobs.actions import Event
 from springtide.jobs.kind import Hosts, Kind, MaxWait, Shape, Sizes, Wanted
 from springtide.jobs.kinds.elastic_training import files, names, phases, pods
 from springtide.jobs.launchers.pod import POD
@@ -123,6 +124,9 @@ class ElasticTrainingKind(Kind):
 
     def status(self, snapshot: Snapshot, status: JobStatus) -> JobStatus:
         return phases.filled(snapshot, status)
+
+    def warnings(self, job: Job[ET]) -> tuple[Event, ...]:
+        return launcher_programs.lacks_hosts(_launch(job), files.DISCOVERY)
 
     def advice(self, job: Job[ET], ended: Exit) -> str:
         return launcher_advice.on(job, job.own.slots_per_worker, ended)

@@ -26,6 +26,7 @@ DEEPSPEED: Final = "deepspeed-hostfile"
 ALL: Final = (HOSTFILE, DISCOVER, KUBEXEC, DEEPSPEED, GIVEN, ssh_access.CLIENT)
 LIVE_PATH: Final = "/etc/edl"
 LIVE: Final = (HOSTFILE, DISCOVER)
+DISCOVERY: Final = f"{LIVE_PATH}/{DISCOVER}"
 DEEPSPEED_PATH: Final = "/job"
 
 

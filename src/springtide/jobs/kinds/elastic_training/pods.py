@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from springtide.api.command_lines import launch_of
 from springtide.api.defaults.trainingjob import ET
@@ -24,9 +24,12 @@ from springtide.jobs.objects import place
 from springtide.jobs.observed import Settings
 from springtide.jobs.parts import launcher_names, launcher_pods, launcher_programs, placing, ssh
 from springtide.jobs.parts import pod_templates as templates
-from springtide.jobs.parts.host_files import HOSTFILE
+from springtide.jobs.parts.host_files import HOSTFILE, KUBEXEC
 
 Raw = dict[str, Any]
+
+_HOSTS: Final = launcher_programs.default_hosts(f"{files.DEEPSPEED_PATH}/{HOSTFILE}")
+"""mpirun without a host list would start all ranks in the launcher, while the workers are idle."""
 
 
 def over_ssh(job: Job[ET]) -> bool:
@@ -40,6 +43,9 @@ def worker(job: Job[ET], index: int, settings: Settings) -> Mapping[str, Any]:
         spec["containers"][0] = {**first, **_default_program(job)}
     if over_ssh(job):
         ssh_access.add_keys(job, spec)
+    else:
+        # Open MPI's daemon exits on a worker that does not have the file that starts it.
+        templates.mount(spec, _config_volume(job, (KUBEXEC,)), launcher_pods.FILES)
     spec["restartPolicy"] = RestartPolicy.NEVER.value
     labels = {**names.worker(job, index), **place(job, WORKER, index)}
     return templates.pod(job, job.roles[WORKER], launcher_names.worker(job, index), labels, spec, settings)
@@ -75,15 +81,19 @@ def _volumes(job: Job[ET]) -> tuple[tuple[Raw, str], ...]:
     config = launcher_names.config(job)
     deepspeed = launcher_pods.config_volume(DEEPSPEED_VOLUME, config, (files.DEEPSPEED,), {files.DEEPSPEED: HOSTFILE})
     return (
-        (launcher_pods.config_volume(CONFIG_VOLUME, config, files.ALL), launcher_pods.FILES),
+        (_config_volume(job, files.ALL), launcher_pods.FILES),
         (launcher_pods.config_volume(HOSTFILE_VOLUME, config, files.LIVE), files.LIVE_PATH),
         (deepspeed, files.DEEPSPEED_PATH),
     )
 
 
+def _config_volume(job: Job[ET], keys: Sequence[str]) -> Raw:
+    return launcher_pods.config_volume(CONFIG_VOLUME, launcher_names.config(job), keys)
+
+
 def _variables(job: Job[ET], spec: Raw) -> dict[str, str]:
     """Those of the user override ours, except the one by which ranks are started through the API server."""
-    unset = launcher_programs.patience(launch_of(job.roles[LAUNCHER].template))
+    unset = launcher_programs.patience(launch_of(job.roles[LAUNCHER].template)) | _HOSTS
     if not over_ssh(job):
         unset |= launcher_programs.AGENT_OF_OTHERS
     elif not ssh.is_root(spec, spec["containers"][0]):

@@ -14,6 +14,7 @@ from contextlib import suppress
 import msgspec
 
 from springtide.kube.resources import Obj
+from springtide.local.environments.environment import OWN, Environment
 from springtide.local.kubelet.containers.bodies import NotReady, Prepared
 from springtide.local.kubelet.containers.refusals import NOT_HERE
 from springtide.local.kubelet.dependencies import Dependencies
@@ -172,9 +173,7 @@ class Starter:
         except (OSError, NoDeviceError) as error:
             self._fail_to_make(pod, name, NotReady("CreateContainerError", _why(pod, error)))
             return False
-        self._say(
-            pod, name, "Pulled", f'Container image "{image}" runs in environment {environment.name}, nothing to pull'
-        )
+        self._say(pod, name, "Pulled", f'Container image "{image}" {_standing_in(environment)}, nothing to pull')
         if environment.notice:
             self._say(pod, name, "BuiltIn", environment.notice)
         self._say(pod, name, "Created", "Container created")
@@ -276,6 +275,13 @@ class Starter:
         finally:
             pod.starting.discard(name)
             self._deps.wake(pod.uid, 0)
+
+
+def _standing_in(environment: Environment) -> str:
+    """A shell runs in any environment, and reports later that the image's programs are missing."""
+    if environment.name == OWN:
+        return "runs in the environment of tide, because none was created for it with tide env create"
+    return f"runs in environment {environment.name}"
 
 
 def _why(pod: LocalPod, error: Exception) -> str:

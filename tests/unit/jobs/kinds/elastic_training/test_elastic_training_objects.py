@@ -167,6 +167,14 @@ FILES: Final[dict[str, Row]] = {
         *({}, "Pod train-launcher", "spec/initContainers/init-hostfile/resources"),
         None,
     ),
+    "in kubexec mode a worker has the file that Open MPI's daemon checks for": (
+        *(EXEC, "Pod train-worker-0", "spec/volumes/training-job-config/configMap/items"),
+        [{"key": "kubexec.sh", "path": "kubexec.sh", "mode": 0o555}],
+    ),
+    "it is where the launcher has it": (
+        *(EXEC, "Pod train-worker-0", f"{FIRST}/volumeMounts/training-job-config/mountPath"),
+        "/etc/mpi",
+    ),
     "a worker has no host list": ({}, "Pod train-worker-0", "spec/volumes/training-job-config", None),
 }
 
@@ -179,6 +187,14 @@ ACCESS: Final[dict[str, Row]] = {
     "Open MPI 5 knows it by another name": (
         *(EXEC, "Pod train-launcher", f"{FIRST}/env/PRTE_MCA_plm_ssh_agent/value"),
         AGENT,
+    ),
+    "mpirun that names no hosts uses the workers": (
+        *({}, "Pod train-launcher", f"{FIRST}/env/OMPI_MCA_orte_default_hostfile/value"),
+        "/job/hostfile",
+    ),
+    "so does that of Open MPI 5, and in kubexec mode": (
+        *(EXEC, "Pod train-launcher", f"{FIRST}/env/PRTE_MCA_prte_default_hostfile/value"),
+        "/job/hostfile",
     ),
     "over SSH there is no agent": (
         *({"command": ELASTIC}, "Pod train-launcher", f"{FIRST}/env/OMPI_MCA_plm_rsh_agent"),

@@ -31,6 +31,8 @@ async def test_a_pod_comes_up(stage: Stage) -> None:
     assert stage.shim.started == [("main", 0)]
     assert (stage.status()["phase"], stage.status()["podIP"]) == ("Running", "10.244.1.2")
     assert stage.reasons() == ["Pulled", "Created", "Started"]
+    message = stage.recorder.events[0][2]
+    assert "runs in the environment of tide, because none was created for it with tide env create" in message
     record = Record.read(stage.facts.pod_directory(UID))
     assert record == Record("node-a", "default", "p", UID, "10.244.1.2")
 
