@@ -457,9 +457,10 @@ class Cluster:
         return dict(self.pods), objects, self.status, self.batch, dict(self.scalers), dict(self.scripts), self.version
 
     def _moves(self, pod: Pod) -> bool:
-        """Nobody waits for a finished job's pods on silent nodes."""
+        """Nobody waits for a finished job's pods on silent nodes, or for workers without a place."""
         given_up = self.finished and pod.reason == NODE_LOST
-        return (pod.terminating or pod.phase == PENDING) and not given_up
+        unplaced = pod.role == WORKER and pod.phase == PENDING and not pod.node and not self._free_node()
+        return (pod.terminating or (pod.phase == PENDING and not unplaced)) and not given_up
 
     # What tests look at.
 

@@ -31,12 +31,12 @@ def told(snapshot: Snapshot, conditions: Conditions) -> Conditions:
     last = max(ended, key=lambda each: (_ended_at(each), each.order), default=None)
     if last is not None and _ended_at(last) >= _told_at(conditions):
         own = _end(last)
-        conditions = _added(conditions, last, own.type, own.reason, own.message, _ended_at(last))
+        conditions = _added(conditions, last, own.type, _reason(own), own.message, _ended_at(last))
     if snapshot.scaler is None:
         return conditions
     own = last_scaling(snapshot.scaler)
     since = snapshot.scaler.status.start_time or own.last_transition_time or _LONG_AGO  # not now: that always changes
-    return _added(conditions, snapshot.scaler, SCALING, own.reason, own.message, since)
+    return _added(conditions, snapshot.scaler, SCALING, _reason(own), own.message, since)
 
 
 def _end(scaler: Scaler) -> Condition:
@@ -50,9 +50,14 @@ def last_scaling(scaler: Scaler) -> Condition:
     return condition(scaler.status.conditions, SCALING) or Condition(type=SCALING, status="True")
 
 
+def _reason(own: Condition) -> str:
+    """As other clients may have written it."""
+    return quoting.line(own.reason, quoting.REASON)
+
+
 def _added(conditions: Conditions, scaler: Scaler, type_: str, reason: str, message: str, at: datetime) -> Conditions:
-    new = true(type_, quoting.line(reason, quoting.REASON), quoting.lines(f"{scaler.title}: {message}")[:REASON_LENGTH])
-    before = condition(conditions, type_)
+    message = quoting.lines(f"{scaler.title}: {message}")[:REASON_LENGTH]
+    new, before = true(type_, reason, message), condition(conditions, type_)
     known = before is not None and (before.status, before.message) == ("True", new.message)
     if known and before is not None and (before.last_update_time or _LONG_AGO) >= at.replace(microsecond=0):
         return conditions

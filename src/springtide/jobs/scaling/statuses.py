@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The status of a scaler after each transition. Conditions are added as et-operator does: the last one is shown."""
+"""The status of a scaler after each transition. Conditions are added as et-operator does: the last one is shown.
+
+Messages contain texts that users wrote, such as paths and names, so control characters are replaced.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from springtide.api.kinds.conditions import Condition
 from springtide.api.kinds.scalers import ScalerStatus
 from springtide.jobs.reporting import quoting
 from springtide.jobs.reporting.conditions import REASON_LENGTH, Conditions, appended, true, updated
@@ -23,12 +25,12 @@ IN_SUCCEEDED, IN_FAILED = "ScalingInSucceeded", "ScalingInFailed"
 
 
 def accepted(status: ScalerStatus, message: str, now: datetime) -> ScalerStatus:
-    conditions = appended(status.conditions, _true(ScalerPhase.CREATED, ACCEPTED, message), now)
+    conditions = appended(status.conditions, true(ScalerPhase.CREATED.value, ACCEPTED, quoting.lines(message)), now)
     return _moved(status, Trigger.ACCEPTED, conditions)
 
 
 def waiting(status: ScalerStatus, message: str, now: datetime) -> ScalerStatus:
-    conditions = updated(status.conditions, _true(ScalerPhase.CREATED, ACCEPTED, message), now)
+    conditions = updated(status.conditions, true(ScalerPhase.CREATED.value, ACCEPTED, quoting.lines(message)), now)
     return _moved(status, Trigger.WAITED, conditions)
 
 
@@ -37,7 +39,7 @@ def started(status: ScalerStatus, change: Change, message: str, now: datetime) -
     the script."""
     begun = (ScalerPhase.SCALING.value, ScalerPhase.SCRIPT_EXECUTED.value)
     others = tuple(each for each in status.conditions if each.type not in begun)
-    conditions = appended(others, _true(ScalerPhase.SCALING, STARTED, message), now)
+    conditions = appended(others, true(ScalerPhase.SCALING.value, STARTED, quoting.lines(message)), now)
     return replace(
         _moved(status, Trigger.STARTED, conditions),
         start_time=now,
@@ -66,23 +68,18 @@ def script_failed(status: ScalerStatus, message: str, now: datetime) -> ScalerSt
 
 
 def script_succeeded(status: ScalerStatus, message: str, now: datetime) -> ScalerStatus:
-    new = _true(ScalerPhase.SCRIPT_EXECUTED, SCRIPT_DONE, message)
+    new = true(ScalerPhase.SCRIPT_EXECUTED.value, SCRIPT_DONE, quoting.lines(message))
     return _moved(status, Trigger.SCRIPT_SUCCEEDED, appended(status.conditions, new, now))
 
 
 def succeeded(status: ScalerStatus, reason: str, message: str, now: datetime) -> ScalerStatus:
-    new = _true(ScalerPhase.SUCCEEDED, reason, message)
+    new = true(ScalerPhase.SUCCEEDED.value, reason, quoting.lines(message))
     return replace(_moved(status, Trigger.COMPLETED, appended(status.conditions, new, now)), completion_time=now)
 
 
 def failed(status: ScalerStatus, trigger: Trigger, reason: str, message: str, now: datetime) -> ScalerStatus:
-    new = _true(ScalerPhase.FAILED, reason, message)
+    new = true(ScalerPhase.FAILED.value, reason, quoting.lines(message))
     return replace(_moved(status, trigger, appended(status.conditions, new, now)), completion_time=now)
-
-
-def _true(phase: ScalerPhase, reason: str, message: str) -> Condition:
-    """Messages contain texts that users wrote: paths, names."""
-    return true(phase.value, reason, quoting.lines(message))
 
 
 def _moved(status: ScalerStatus, trigger: Trigger, conditions: Conditions) -> ScalerStatus:
