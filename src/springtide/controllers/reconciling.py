@@ -96,7 +96,7 @@ class Reconciler:
     async def _planned(self, job: Job[Any]) -> Plan:
         """Plans a large job in a thread: planning is pure, and would block other jobs for too long."""
         found = observing.found(job, self._served.adapter, self._caches, self._settings)
-        if _size(found) <= LARGE:
+        if size_of(found) <= LARGE:
             return self._plan(found)
         return await asyncio.to_thread(self._plan, found)
 
@@ -139,7 +139,7 @@ class Reconciler:
         }
 
 
-def _size(found: observing.Found) -> int:
+def size_of(found: observing.Found) -> int:
     """How many replicas a plan may be about: those that exist, those that the spec asks for, and those that scalers ask
     for. A scaler itself counts as well."""
     most = found.settings.max_workers

@@ -116,7 +116,7 @@ def _ongoing(seen: Snapshot) -> Plan:
     actions += _freed(then, wanted)
     actions += [*drains.events(then, going), *objects.deletions(going)]
     actions += scripts.started(then)
-    if not rewritten:
+    if not rewritten and then.launcher not in going:
         nudge, wait = launching.nudged(then)
         actions += nudge
         waits.append(wait)

@@ -92,7 +92,7 @@ async def test_a_kind_adds_the_watches_of_its_jobs_and_scalers_and_of_what_it_al
         pass
     added = {"horizontalpodautoscalers", "pytorchjobs", "tfjobs", "trainingjobs", "scaleins", "scaleouts"}
     assert {*all_.streams} - {*one.streams} == added
-    assert sorted(all_.streams) == sorted({*all_.streams})
+    assert len({all_.streams.count(each) for each in all_.streams}) == 1  # two where a server refuses streamed lists
 
 
 async def test_a_kind_without_jobs_takes_less_than_a_megabyte(world: World) -> None:

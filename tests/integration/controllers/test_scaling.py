@@ -113,7 +113,7 @@ async def test_a_script_runs_in_the_launcher_with_its_words_as_they_are(world: W
         assert executed["message"].endswith("step 1\nstep 2")
     uid, hosts = made["metadata"]["uid"], f"{NAME}-worker-1:1,{NAME}-worker-2:1"
     variables = ["WORDS=a b; rm -rf '$HOME'", f"SPRINGTIDE_SCALER_UID={uid}"]
-    assert transport.commands == [["env", *variables, "timeout", "30", "sh", "/scale.sh", hosts]]
+    assert transport.commands == [["env", *variables, "timeout", "-k", "5", "30", "sh", "/scale.sh", hosts]]
     assert transport.targets == [f"/api/v1/namespaces/{world.namespace}/pods/{NAME}-launcher/exec main"]
 
 

@@ -1,26 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from tests import loop_lag
 from tests.unit.api.builders import an_mpijob
-from tests.unit.controllers.cached import NAME, NAMESPACE, OWNER, fill, made
+from tests.unit.controllers.cached import NAME, NAMESPACE, OWNER, caches, fill, made
 from tests.unit.controllers.scene import Scene, a_scene
 from tests.unit.kube.fake_api import answer, status
 
+from springtide.api.defaults.mpijob import defaulted
+from springtide.api.kinds.conditions import Condition
+from springtide.api.kinds.scalers import ScalerStatus
+from springtide.controllers import observing
 from springtide.controllers.metrics import Metrics
-from springtide.controllers.reconciling import PREDECESSOR_RETRY, Reconciler
+from springtide.controllers.reconciling import PREDECESSOR_RETRY, Reconciler, size_of
 from springtide.jobs.engine import MOST_PODS
+from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 from springtide.jobs.observed import Settings
 from springtide.jobs.registry import SERVED
+from springtide.jobs.scaling.scaler import Scaler
 from springtide.kube import errors
 from springtide.kube.controller import Result, Retry
 from springtide.kube.resources import CONFIGMAPS, PODS, SERVICEACCOUNTS, Key, Obj
 
 KEY = Key(NAMESPACE, NAME)
+ENDED: Final = ScalerStatus(conditions=(Condition(type="ScaleFailed", status="True"),))
 
 
 @pytest.fixture
@@ -137,6 +145,22 @@ async def test_a_large_job_is_planned_without_holding_up_the_loop(scene: Scene) 
             await reconciled(scene, raw)
     assert sum(request.method == "POST" for request in scene.server.requests) > MOST_PODS
     assert lag.longest < loop_lag.MOST
+
+
+@pytest.mark.parametrize(
+    ("scalers", "size"),
+    [
+        ((), 3),
+        ((Scaler("ScaleOut", "a", "1", count=3000), Scaler("ScaleIn", "b", "2", pod_names=("x", "y"))), 3 + 3001 + 3),
+        ((Scaler("ScaleOut", "a", "1", count=2**31 - 1),), 3 + 10_001),
+        ((Scaler("ScaleOut", "a", "1", count=3000, status=ENDED),) * 2, 3),
+    ],
+    ids=["without scalers", "those that wait", "never more than the limit", "those that have ended"],
+)
+def test_a_job_that_scalers_make_large_is_planned_as_a_large_one(scalers: tuple[Scaler, ...], size: int) -> None:
+    job = defaulted(a_job())
+    found = replace(observing.found(job, MPI_KIND, caches(), Settings()), scalers=scalers)
+    assert size_of(found) == size
 
 
 async def test_a_job_of_any_size_is_judged_at_once(scene: Scene) -> None:

@@ -343,18 +343,18 @@ class Cluster:
         """Workers start, if there is a place for them; a launcher starts if it is given hosts."""
         for name in names:
             pod = self.pods[name]
-            node = pod.node or self._free_node()
+            node = pod.node or self._free_node(pod.role)
             if node and pod.role != LAUNCHER:
                 self.change(name, phase=RUNNING, ready=True, node=node, started=self.now)
             elif node:
                 self.change(name, node=node)
                 self.start_launcher(name)
 
-    def _free_node(self) -> str:
+    def _free_node(self, role: str) -> str:
         """The one with the fewest pods."""
         used = [pod.node for pod in self.pods.values()]
         placed = sum(bool(pod.node) and not pod.ended for pod in self.of(WORKER))
-        if self.capacity is not None and placed >= self.capacity:
+        if role == WORKER and self.capacity is not None and placed >= self.capacity:
             return ""
         free = [node for node in NODES if node not in self.silent | self.leaving]
         return min(free, key=used.count, default="")
@@ -457,10 +457,10 @@ class Cluster:
         return dict(self.pods), objects, self.status, self.batch, dict(self.scalers), dict(self.scripts), self.version
 
     def _moves(self, pod: Pod) -> bool:
-        """Nobody waits for a finished job's pods on silent nodes."""
+        """Nobody waits for a finished job's pods on silent nodes, or for workers without a place."""
         given_up = self.finished and pod.reason == NODE_LOST
-        starts = pod.phase == PENDING and self.capacity is None  # otherwise there may be no place for it
-        return (pod.terminating or starts) and not given_up
+        unplaced = pod.role == WORKER and pod.phase == PENDING and not pod.node and not self._free_node(pod.role)
+        return (pod.terminating or (pod.phase == PENDING and not unplaced)) and not given_up
 
     # What tests look at.
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
+from msgspec.structs import replace
+
 from springtide.api.kinds.conditions import Condition, condition
 from springtide.api.kinds.scalers import ENDED, SCALING
 from springtide.jobs.reporting import quoting
@@ -41,19 +43,23 @@ def told(snapshot: Snapshot, conditions: Conditions) -> Conditions:
 
 def _end(scaler: Scaler) -> Condition:
     """The condition in which it ended. Other clients may write others behind it, such as one that finishes a job."""
-    type_ = turns.phase(scaler).value
-    return condition(scaler.status.conditions, type_) or Condition(type=type_, status="True")
+    return _own(scaler, turns.phase(scaler).value)
 
 
 def last_scaling(scaler: Scaler) -> Condition:
     """The condition of a scaler in progress."""
-    return condition(scaler.status.conditions, SCALING) or Condition(type=SCALING, status="True")
+    return _own(scaler, SCALING)
+
+
+def _own(scaler: Scaler, type_: str) -> Condition:
+    """Other clients may have written its texts."""
+    found = condition(scaler.status.conditions, type_) or Condition(type=type_, status="True")
+    return replace(found, reason=quoting.line(found.reason, quoting.REASON), message=quoting.lines(found.message))
 
 
 def _added(conditions: Conditions, scaler: Scaler, type_: str, reason: str, message: str, at: datetime) -> Conditions:
-    reason = quoting.line(reason, quoting.REASON)
-    new = true(type_, reason, quoting.lines(f"{scaler.title}: {message}")[:REASON_LENGTH])
-    before = condition(conditions, type_)
+    text = f"{scaler.title}: {message}"[:REASON_LENGTH]
+    new, before = true(type_, reason, text), condition(conditions, type_)
     known = before is not None and (before.status, before.message) == ("True", new.message)
     if known and before is not None and (before.last_update_time or _LONG_AGO) >= at.replace(microsecond=0):
         return conditions

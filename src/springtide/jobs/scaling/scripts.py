@@ -20,6 +20,8 @@ from springtide.jobs.snapshot import Snapshot
 
 TIMED_OUT: Final = 124
 """The exit code of timeout(1) for a script that has not ended in time."""
+KILLED_AFTER: Final = "5"
+"""Seconds for a script that has not ended in time and ignores SIGTERM: the next attempt must not run beside it."""
 UID: Final = "SPRINGTIDE_SCALER_UID"
 """The variable by which a script that runs a second time recognizes that."""
 
@@ -77,7 +79,7 @@ def _action(snapshot: Snapshot, scaler: Scaler, launcher: Pod) -> RunScript:
         pod=launcher.name,
         uid=launcher.uid,
         container=_container(snapshot),
-        argv=("env", *variables, "timeout", str(seconds(scaler)), "sh", scaler.script, hosts),
+        argv=("env", *variables, "timeout", "-k", KILLED_AFTER, str(seconds(scaler)), "sh", scaler.script, hosts),
         timeout=timedelta(seconds=seconds(scaler)),
     )
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The status of a scaler after each transition. Conditions are added as et-operator does: the last one is shown."""
+"""The status of a scaler after each transition. Conditions are added as et-operator does: the last one is shown.
+
+Messages contain texts that users wrote, such as paths and names, so control characters are replaced.
+"""
 
 from __future__ import annotations
 

@@ -121,10 +121,9 @@ async def test_so_many_scripts_of_a_namespace_run_at_once_and_the_others_wait(sc
 
 async def test_scripts_of_one_namespace_keep_none_of_another_from_running(scene: Scene) -> None:
     scene.answers = [asyncio.Event()] * AT_ONCE_IN_NAMESPACE
+    greedy = JobKey("TrainingJob", "greedy", "bert")
     for number in range(AT_ONCE_IN_NAMESPACE + 4):
-        scene.scripts.start(
-            JobKey("TrainingJob", "greedy", "bert"), wanted(f"u-{number}", pod="greedy", uid="uid-greedy")
-        )
+        scene.scripts.start(greedy, wanted(f"u-{number}", pod="greedy", uid="uid-greedy"))
     await asyncio.sleep(0.02)
     scene.scripts.start(JOB, wanted())
     assert (await scene.done()).exit_code == 0

@@ -60,6 +60,8 @@ def test_it_gets_the_pods_and_its_variables_without_a_shell() -> None:
         "EMPTY=",
         f"SPRINGTIDE_SCALER_UID={uid}",
         "timeout",
+        "-k",
+        "5",
         "90",
         "sh",
         "/scripts/scale.sh",

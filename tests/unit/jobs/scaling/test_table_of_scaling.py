@@ -231,12 +231,15 @@ ROWS: Final = (
     Row(
         "the script of a ScaleOut gets the added pods with their slots",
         lambda: _argv("ScaleOut", count=2),
-        (["env", "A=x y", "timeout", "30", "sh", "/s.sh", "train-worker-3:2,train-worker-4:2"], "train-launcher"),
+        (
+            ["env", "A=x y", "timeout", "-k", "5", "30", "sh", "/s.sh", "train-worker-3:2,train-worker-4:2"],
+            "train-launcher",
+        ),
     ),
     Row(
         "the script of a ScaleIn gets the victims",
         lambda: _argv("ScaleIn", pod_names=names(1)),
-        (["env", "A=x y", "timeout", "30", "sh", "/s.sh", "train-worker-1:2"], "train-launcher"),
+        (["env", "A=x y", "timeout", "-k", "5", "30", "sh", "/s.sh", "train-worker-1:2"], "train-launcher"),
     ),
     Row("names win over the count", lambda: _scale_in(pod_names=names(0), count=3), (names(1, 2), names(1, 2), 2, IN)),
     Row("by count the highest indices leave", lambda: _scale_in(count=1), (names(0, 1), names(0, 1), 2, IN)),
