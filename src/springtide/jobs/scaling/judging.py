@@ -58,8 +58,9 @@ def mismatched(snapshot: Snapshot, scaler: Scaler, start: int, target: int) -> s
 
 def _sum(start: int, target: int) -> str:
     now = "1 worker" if start == 1 else f"{start} workers"
-    change = f"{target - start} more" if target > start else f"{start - target} fewer"
-    return f"{now} and {change} would be {target}" if target > start else f"{now}, {change}, would be {target}"
+    if target > start:
+        return f"{now} and {target - start} more would be {target}"
+    return f"{start - target} fewer than {now} would be {target}"
 
 
 def unusable(snapshot: Snapshot, scaler: Scaler) -> str:

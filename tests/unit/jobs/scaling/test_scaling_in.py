@@ -83,15 +83,15 @@ def test_indices_are_not_used_again() -> None:
         ({"count": -1}, "spec.toDelete.count is -1: must be at least 1"),
         (
             {"count": 2},
-            "3 workers, 2 fewer, would be 1: must be between 2 and 6, as the launcher's command line says",
+            "2 fewer than 3 workers would be 1: must be between 2 and 6, as the launcher's command line says",
         ),
         (
             {"count": 3},
-            "3 workers, 3 fewer, would be 0: must be between 2 and 6, as the launcher's command line says",
+            "3 fewer than 3 workers would be 0: must be between 2 and 6, as the launcher's command line says",
         ),
         (
             {"pod_names": names(0, 1)},
-            "3 workers, 2 fewer, would be 1: must be between 2 and 6, as the launcher's command line says",
+            "2 fewer than 3 workers would be 1: must be between 2 and 6, as the launcher's command line says",
         ),
         (
             {"pod_names": ("pi-worker-7", "pi-worker-1", "other")},

@@ -247,7 +247,7 @@ ROWS: Final = (
     Row(
         "minReplicas is enforced",
         _below_the_minimum,
-        "ScaleFailed: 3 workers, 2 fewer, would be 1: must be between 2 and 6, as spec.etReplicaSpecs.worker says",
+        "ScaleFailed: 2 fewer than 3 workers would be 1: must be between 2 and 6, as spec.etReplicaSpecs.worker says",
         UNLIKE,
     ),
     Row("a ScaleIn of nothing fails", _nothing_to_delete, "ScaleFailed", UNLIKE),
