@@ -7,17 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from springtide.api import bounds
-from springtide.api.bounds import Bounds, Slots, StartSize
-from springtide.api.command_lines import Launch, launch_of
-from springtide.api.defaults.trainingjob import ET, bounds_of
+from springtide.api.defaults.trainingjob import ET
 from springtide.api.job import Job
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
 from springtide.api.kinds.status import JobStatus
 from springtide.api.kinds.trainingjob import JOB_STATUS_ANNOTATION, MAX_WAIT_TIME_ANNOTATION, RESOURCE, TIMED_OUT
 from springtide.jobs.actions import Event
-from springtide.jobs.kind import Hosts, Kind, MaxWait, Shape, Sizes, Wanted
-from springtide.jobs.kinds.elastic_training import files, names, phases, pods
+from springtide.jobs.kind import Hosts, Kind, MaxWait, Shape, Wanted
+from springtide.jobs.kinds.elastic_training import files, names, phases, pods, sizes
 from springtide.jobs.launchers.pod import POD
 from springtide.jobs.observed import Exit, Settings
 from springtide.jobs.parts import access, launcher_advice, launcher_names, launcher_programs, services, ssh
@@ -63,33 +60,20 @@ class _Wiring:
         return (ssh.secret_of_files(job, names.secret(job), launcher_names.app(job)),)
 
 
-class _Sizes:
-    def sizes(self, job: Job[ET]) -> Sizes:
-        found, limits = _launch(job), bounds_of(job)
-        elastic = _is_elastic(found)
-        return Sizes(
-            bounds=limits,
-            start_size=_start_size(job, limits, found) if job.own.start_size_min and elastic else None,
-            elastic=elastic,
-            rigid="" if elastic or found is None else launcher_programs.rigid(found),
-            settles=elastic and launcher_programs.settles(found),
-        )
-
-
 class ElasticTrainingKind(Kind):
     launching = _Launching()
     hosts = services = secrets = _Wiring()
-    resizable = _Sizes()
+    resizable = sizes.TrainingJobSizes()
 
     def shape(self, job: Job[ET]) -> Shape:
-        found = _launch(job)
+        found = sizes.launch(job)
         return Shape(
             workers=WORKER,
             launcher=LAUNCHER,
             form=POD,
             launcher_name=launcher_names.launcher(job),
             config_name=launcher_names.config(job),
-            saves=_is_elastic(found) and launcher_programs.saves(found),
+            saves=sizes.is_elastic(found) and launcher_programs.saves(found),
             waits_for_workers=True,
             starts_early=job.own.start_size_min,
             worker_restarts=job.own.worker_restart,
@@ -126,7 +110,7 @@ class ElasticTrainingKind(Kind):
         return phases.filled(snapshot, status)
 
     def warnings(self, job: Job[ET]) -> tuple[Event, ...]:
-        return launcher_programs.lacks_hosts(_launch(job), files.DISCOVERY)
+        return launcher_programs.lacks_hosts(sizes.launch(job), files.DISCOVERY)
 
     def advice(self, job: Job[ET], ended: Exit) -> str:
         return launcher_advice.on(job, job.own.slots_per_worker, ended)
@@ -138,22 +122,6 @@ class ElasticTrainingKind(Kind):
 def _max_wait(job: Job[ET]) -> MaxWait | None:
     limit = job.own.max_wait
     return MaxWait(limit, MAX_WAIT_TIME_ANNOTATION, {JOB_STATUS_ANNOTATION: TIMED_OUT}) if limit is not None else None
-
-
-def _launch(job: Job[ET]) -> Launch | None:
-    return launch_of(job.roles[LAUNCHER].template)
-
-
-def _is_elastic(launch: Launch | None) -> bool:
-    """An unknown program is: the kind is for elastic training, and the program may follow the host list by itself."""
-    return launch is None or launch.elastic
-
-
-def _start_size(job: Job[ET], limits: Bounds, launch: Launch | None) -> StartSize:
-    """The minimum, unless the launcher's program needs more."""
-    least = StartSize(limits.min, f"{limits.source}.minReplicas is {limits.min}", "lower minReplicas")
-    needed = bounds.start_size(launch, Slots(max(job.own.slots_per_worker, 1)))
-    return max(least, needed, key=lambda each: each.workers) if needed is not None else least
 
 
 ELASTIC_TRAINING_KIND: Final = ElasticTrainingKind()
