@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import islice
 from typing import Any, Final
@@ -19,11 +19,11 @@ from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import RUNNING, Held, Key, Observed, Pod
 from springtide.jobs.scaling import turns
 from springtide.jobs.scaling.scaler import Scaler
+from springtide.jobs.times import LONG_AGO
 
 PREFIX: Final = "springtide.dev/"
 _LONGEST: Final = timedelta(days=365)
 """Longer waits count as forever; users may write more than `datetime` can represent."""
-_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 _NAMED: Final = 10
 _DIGITS: Final = len(str(int(_LONGEST.total_seconds())))
 
@@ -177,7 +177,7 @@ class Snapshot:
     def reporter(self) -> Pod | None:
         """The launcher whose report counts: the one that is alive, otherwise the one that ended last."""
         ended = [pod for pod in self.observed.of(self.shape.launcher) if pod.ended]
-        return self.launcher or max(ended, key=lambda pod: pod.created or _LONG_AGO, default=None)
+        return self.launcher or max(ended, key=lambda pod: pod.created or LONG_AGO, default=None)
 
     @property
     def runs(self) -> bool:

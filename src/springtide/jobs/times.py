@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 NEVER: Final = timedelta.max
+LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+"""In the place of a time that is missing, where times are compared."""
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 

@@ -10,7 +10,7 @@ launcher pod, by its uid, and a successor is created and gets hosts only when al
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from springtide.jobs.actions import Action, Create, Patch
@@ -23,7 +23,7 @@ from springtide.jobs.replicas.stages import Step
 from springtide.jobs.reporting import progress
 from springtide.jobs.scaling import newcomers
 from springtide.jobs.snapshot import Snapshot
-from springtide.jobs.times import NEVER, after
+from springtide.jobs.times import LONG_AGO, NEVER, after
 
 SETTLE_SECONDS: Final = 30
 START_SECONDS: Final = 60
@@ -31,7 +31,6 @@ NUDGE: Final = "springtide.dev/host-list"
 NUDGED_AT: Final = "springtide.dev/host-list-at"
 NUDGED_AGAIN: Final = "springtide.dev/host-list-again"
 NUDGE_REPEAT: Final = timedelta(seconds=2)
-_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 
 def run_over(snapshot: Snapshot) -> bool:
@@ -79,7 +78,7 @@ def fresh_run(ledger: Ledger) -> Ledger:
 
 def last_ended(snapshot: Snapshot) -> Pod | None:
     ended = [pod for pod in snapshot.observed.of(snapshot.shape.launcher) if pod.ended]
-    return max(ended, key=lambda pod: pod.created or _LONG_AGO, default=None)
+    return max(ended, key=lambda pod: pod.created or LONG_AGO, default=None)
 
 
 def ending(snapshot: Snapshot) -> tuple[str, str]:

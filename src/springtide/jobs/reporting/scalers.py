@@ -7,8 +7,7 @@ As with et-operator these conditions are never set to False: the last one of the
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Final
+from datetime import datetime
 
 from msgspec.structs import replace
 
@@ -20,9 +19,7 @@ from springtide.jobs.reporting.state_name import State, StateName
 from springtide.jobs.scaling import advancing, newcomers, scripts, turns, victims
 from springtide.jobs.scaling.scaler import Scaler
 from springtide.jobs.snapshot import Snapshot
-from springtide.jobs.times import clock
-
-_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+from springtide.jobs.times import LONG_AGO, clock
 
 
 def told(snapshot: Snapshot, conditions: Conditions) -> Conditions:
@@ -37,7 +34,7 @@ def told(snapshot: Snapshot, conditions: Conditions) -> Conditions:
     if snapshot.scaler is None:
         return conditions
     own = last_scaling(snapshot.scaler)
-    since = snapshot.scaler.status.start_time or own.last_transition_time or _LONG_AGO  # not now: that always changes
+    since = snapshot.scaler.status.start_time or own.last_transition_time or LONG_AGO  # not now: that always changes
     return _added(conditions, snapshot.scaler, SCALING, own.reason, own.message, since)
 
 
@@ -61,7 +58,7 @@ def _added(conditions: Conditions, scaler: Scaler, type_: str, reason: str, mess
     text = f"{scaler.title}: {message}"[:REASON_LENGTH]
     new, before = true(type_, reason, text), condition(conditions, type_)
     known = before is not None and (before.status, before.message) == ("True", new.message)
-    if known and before is not None and (before.last_update_time or _LONG_AGO) >= at.replace(microsecond=0):
+    if known and before is not None and (before.last_update_time or LONG_AGO) >= at.replace(microsecond=0):
         return conditions
     return appended(conditions, new, at)
 
@@ -70,11 +67,11 @@ def _told_at(conditions: Conditions) -> datetime:
     """When the end of a scaler was last written: a scaler that ended before it does not count, even if the later one
     has been deleted."""
     times = (each.last_update_time for each in conditions if each.type in ENDED)
-    return max((at.replace(microsecond=0) for at in times if at is not None), default=_LONG_AGO)
+    return max((at.replace(microsecond=0) for at in times if at is not None), default=LONG_AGO)
 
 
 def _ended_at(scaler: Scaler) -> datetime:
-    return scaler.status.completion_time or _LONG_AGO
+    return scaler.status.completion_time or LONG_AGO
 
 
 def state(snapshot: Snapshot) -> State | None:

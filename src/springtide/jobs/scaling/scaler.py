@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from datetime import datetime, timedelta
 
 from springtide.api.kinds.scalers import DEFAULT_TIMEOUT, SCALE_OUT, ScalerStatus
-
-_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+from springtide.jobs.times import LONG_AGO
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class Scaler:
     @property
     def order(self) -> tuple[datetime, str, str]:
         """Scalers take their turns in this order."""
-        return self.created or _LONG_AGO, self.name, self.kind
+        return self.created or LONG_AGO, self.name, self.kind
 
     @property
     def title(self) -> str:
