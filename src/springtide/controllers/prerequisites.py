@@ -10,6 +10,7 @@ import msgspec
 
 from springtide.api.kinds.resource import Resource as Definition
 from springtide.controllers.caches import groups_of, made_by
+from springtide.controllers.scalers.cache import resource_of
 from springtide.jobs.served import Served
 from springtide.kube import errors, request
 from springtide.kube.client import Client
@@ -80,7 +81,7 @@ async def _resource(client: Client, definition: Definition) -> Resource | None:
 async def require_rights(client: Client, kind: Served, resource: Resource, namespace: str) -> None:
     """MissingError if jobs, their scalers, or the objects that only this kind makes, may not be read. Otherwise caches
     would retry forever, and an operator without them does nothing."""
-    scalers = [Resource(each.group, each.versions[0].name, each.plural, each.kind) for each in kind.definition.scalers]
+    scalers = [resource_of(each) for each in kind.definition.scalers]
     for each in (resource, *scalers, *made_by((kind.definition,))):
         try:
             await client.raw(request.list_page(each, Scope(namespace), limit=1))

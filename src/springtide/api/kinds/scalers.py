@@ -23,7 +23,6 @@ from springtide.api.names import PATH_LENGTH
 
 GROUP: Final = "kai.alibabacloud.com"
 VERSION: Final = "v1alpha1"
-API_VERSION: Final = f"{GROUP}/{VERSION}"
 
 CREATED: Final = "Created"
 SCALING: Final = "Scaling"
@@ -39,7 +38,8 @@ STARTED: Final = (SCALING, *ENDED)
 DEFAULT_TIMEOUT: Final = 60
 """Seconds."""
 UID_VARIABLE: Final = "SPRINGTIDE_SCALER_UID"
-"""The variable with the scaler's uid in the environment of its script."""
+"""The variable with the scaler's uid in the environment of its script, which may run a second time: by the uid it
+recognizes work that it has done before."""
 MOST_ENV_BYTES: Final = 64 * 1024
 """The limit of names and values of all variables together: they are part of the address of one request."""
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from springtide.api.kinds.conditions import condition
+from springtide.api.kinds.scalers import UID_VARIABLE
 from springtide.jobs import times
 from springtide.jobs.actions import RunScript
 from springtide.jobs.launchers import launching
@@ -22,8 +23,6 @@ TIMED_OUT: Final = 124
 """The exit code of timeout(1) for a script that has not ended in time."""
 KILLED_AFTER: Final = "5"
 """Seconds for a script that has not ended in time and ignores SIGTERM: the next attempt must not run beside it."""
-UID: Final = "SPRINGTIDE_SCALER_UID"
-"""The variable by which a script that runs a second time recognizes that."""
 
 
 def run(snapshot: Snapshot) -> ScriptRun | None:
@@ -72,7 +71,7 @@ def seconds(scaler: Scaler) -> int:
 def _action(snapshot: Snapshot, scaler: Scaler, launcher: Pod) -> RunScript:
     names = newcomers.names(snapshot) if scaler.adds else scaler.status.to_delete_pods
     hosts = ",".join(f"{name}:{snapshot.shape.slots_per_worker}" for name in names)
-    variables = (*(f"{name}={value}" for name, value in scaler.env), f"{UID}={scaler.uid}")
+    variables = (*(f"{name}={value}" for name, value in scaler.env), f"{UID_VARIABLE}={scaler.uid}")
     return RunScript(
         scaler=scaler.uid,
         attempt=scaler.status.script_failures,

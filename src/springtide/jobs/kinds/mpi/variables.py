@@ -34,11 +34,7 @@ def if_unset(job: Job[MPI]) -> dict[str, str]:
 
 
 def _over_exec() -> dict[str, str]:
-    return {
-        **launcher_programs.AGENT,
-        "OMPI_MCA_orte_default_hostfile": HOSTFILE,
-        "PRTE_MCA_prte_default_hostfile": HOSTFILE,
-    }
+    return {**launcher_programs.AGENT, **launcher_programs.default_hosts(HOSTFILE)}
 
 
 def _over_ssh(job: Job[MPI]) -> dict[str, str]:
