@@ -66,7 +66,7 @@ TAKEN_RETRY: Final = 30.0
 REMAINS_RETRY: Final = 2.0
 """Seconds; objects left of an earlier job of the same name are being deleted."""
 SHARED_SECONDS: Final = 60.0
-"""Its deletion is not observed, either."""
+"""How long an object of others that a job uses counts as existing: its deletion is not observed, either."""
 _AT_ONCE: Final = 16
 """Writes for one job that are made concurrently."""
 

@@ -110,8 +110,8 @@ class ScaleInSpec(ScalerSpec, frozen=True, kw_only=True):
 
 
 class ScalerStatus(Wire, frozen=True, kw_only=True):
-    """et-operator's definitions require `conditions`, `replicaStatuses` and `restartCount` of every status: whoever
-    writes one sets all three (`{}` and 0 are written, unlike None)."""
+    """et-operator's definitions require `conditions`, `replicaStatuses` and `restartCount` of every status: each
+    write sets all three (`{}` and 0 are written, unlike None)."""
 
     phase: Annotated[str, doc("Created, Scaling, ScaleSucceeded or ScaleFailed.")] = ""
     conditions: Annotated[

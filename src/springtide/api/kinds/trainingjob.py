@@ -29,11 +29,11 @@ SUSPENDED_ANNOTATION: Final = "job-supervisor.kube-ai.io/job-suspended"
 QUEUED_ANNOTATION: Final = "scheduling.x-k8s.io/suspend"
 """The job is suspended while either is "true"; Arena's --queue writes the second."""
 MAX_WAIT_TIME_ANNOTATION: Final = "job-supervisor.kube-ai.io/max-wait-time"
-"""Seconds that the job may wait for its workers, as a whole number; 0 is no limit."""
+"""Seconds that the job may wait until its launcher runs, as a whole number; 0 is no limit."""
 LONGEST_WAIT: Final = 2**31 - 1
 JOB_STATUS_ANNOTATION: Final = "job-supervisor.kube-ai.io/job-status"
 TIMED_OUT: Final = "timeout"
-"""Its value for a job that has waited longer than that."""
+"""Its value for a job that has waited longer than its max-wait-time."""
 START_SIZE_ANNOTATION: Final = "springtide.dev/start-size"
 START_AT_MINIMUM: Final = "min"
 """Its value for a job that starts with minReplicas when no more workers fit."""
@@ -153,8 +153,8 @@ class TrainingJobSpec(Wire, frozen=True, kw_only=True):
 
 
 class TrainingJobStatus(JobStatus, frozen=True, kw_only=True):
-    """et-operator's definition requires `conditions`, `replicaStatuses` and `restartCount` of every status: whoever
-    writes one sets all three (0 is written, unlike None)."""
+    """et-operator's definition requires `conditions`, `replicaStatuses` and `restartCount` of every status: each
+    write sets all three (0 is written, unlike None)."""
 
     phase: Annotated[str, doc("Created, Running, Scaling, Succeeded, Failed or Suspended.")] = ""
     conditions: Annotated[

@@ -24,14 +24,14 @@ from springtide.kube.request import NO_QUERY, Patch
 from springtide.kube.resources import Obj
 
 _OWNER: Final = ("apiVersion", "kind", "name", "uid")
-Action: TypeAlias = BindScaler | RunScript | ScalerEvent | ScalerStatusPatch
+ScalerAction: TypeAlias = BindScaler | RunScript | ScalerEvent | ScalerStatusPatch
 
 
 class ScalerExecutor:
     def __init__(self, client: Client, scalers: Scalers, recorder: EventRecorder, scripts: Scripts) -> None:
         self._client, self._scalers, self._recorder, self._scripts = client, scalers, recorder, scripts
 
-    async def do(self, job: JobKey, reference: Mapping[str, str], action: Action) -> None:
+    async def do(self, job: JobKey, reference: Mapping[str, str], action: ScalerAction) -> None:
         """`reference` is that of the job."""
         match action:
             case ScalerStatusPatch(scaler, status):

@@ -39,7 +39,7 @@ TRIES: Final = 5
 BACKOFF: Final = 1.0
 """Seconds before the second try, doubled before every further one."""
 NOT_RUN: Final = 126
-"""The exit code of what has none, as shells use it; `TIMED_OUT` is another one."""
+"""The exit code, in the way of shells, of a script that could not be run."""
 _PASSING: Final = (errors.Unreachable, errors.ServerError, errors.TooManyRequests)
 
 

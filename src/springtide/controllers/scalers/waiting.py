@@ -58,7 +58,7 @@ class ScalersWithoutJob:
         scaler, view = found
         job = self._scalers.job_of(key.kind, view)
         jobs = self._jobs[job.kind]
-        if _exists(jobs.informer.get(Key(job.namespace, job.name)), view):
+        if _is_its_job(jobs.informer.get(Key(job.namespace, job.name)), view):
             return None
         plan = orphans.plan(scaler, Reference(job.kind, job.name), _owner(view), self._clock())
         if plan.failure and await self._exists(job, view):
@@ -73,11 +73,12 @@ class ScalersWithoutJob:
         if not job.name:
             return False
         found = await self._client.find(self._jobs[job.kind].informer.resource, Key(job.namespace, job.name))
-        return found is not None and _exists(JobView(found["metadata"]), view)
+        return found is not None and _is_its_job(JobView(found["metadata"]), view)
 
 
-def _exists(job: JobView | None, view: ScalerView) -> bool:
-    """Whether the job is there that the scaler is for: any one of its name, or that of its owner reference."""
+def _is_its_job(job: JobView | None, view: ScalerView) -> bool:
+    """Whether the scaler is for this job of the selected name: it is for any such job, or for that of its owner
+    reference."""
     controller = view.metadata.controlling
     return job is not None and (controller is None or controller.get("uid") == job.metadata["uid"])
 

@@ -85,7 +85,7 @@ def given_up(snapshot: Snapshot) -> Iterator[Loss]:
 def without(snapshot: Snapshot, lost: tuple[Loss, ...]) -> Ledger:
     """The ledger without these members, with successors owed. Those that are not replaced stay members, outside the
     host list."""
-    ledger = _buried(snapshot.ledger, [loss.index for loss in lost if not loss.replaced])
+    ledger = _with_dead(snapshot.ledger, [loss.index for loss in lost if not loss.replaced])
     lost = tuple(loss for loss in lost if loss.replaced)
     gone = {loss.index for loss in lost}
     if not lost:
@@ -97,7 +97,7 @@ def without(snapshot: Snapshot, lost: tuple[Loss, ...]) -> Ledger:
     )
 
 
-def _buried(ledger: Ledger, dead: Sequence[int]) -> Ledger:
+def _with_dead(ledger: Ledger, dead: Sequence[int]) -> Ledger:
     if not dead:
         return ledger
     gone = set(dead)

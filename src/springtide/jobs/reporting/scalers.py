@@ -95,7 +95,7 @@ def _script(snapshot: Snapshot) -> str:
 
 def _stage(snapshot: Snapshot, scaler: Scaler) -> str:
     if not scaler.adds:
-        left = [index for index in victims.left(snapshot) if index not in snapshot.ledger.draining]
+        left = [index for index in victims.remaining(snapshot) if index not in snapshot.ledger.draining]
         return f"{snapshot.worker_names(left)} {_is(len(left))} terminating" if left else "the workers leave"
     count = newcomers.awaited(snapshot)
     if not count:

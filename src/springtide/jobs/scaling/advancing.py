@@ -146,7 +146,7 @@ def is_done(snapshot: Snapshot) -> bool:
         return False
     if scaler.adds:
         return snapshot.ledger.scaled == scaler.uid
-    return turns.script_is_done(scaler) and not victims.left(snapshot)
+    return turns.script_is_done(scaler) and not victims.remaining(snapshot)
 
 
 def size_written(snapshot: Snapshot) -> Patch | None:

@@ -21,7 +21,7 @@ def events(snapshot: Snapshot, going: Iterable[Pod]) -> tuple[ScalerEvent, ...]:
     if scaler is None or scaler.adds or not snapshot.launcher_runs:
         return ()
     deleted = {pod.index for pod in going if pod.role == snapshot.shape.workers and pod.alive}
-    late = [index for index in victims.left(snapshot) if index in deleted and index in draining]
+    late = [index for index in victims.remaining(snapshot) if index in deleted and index in draining]
     late = [index for index in late if not resizing.reported_unused(snapshot, index, draining[index])]
     if not late:
         return ()

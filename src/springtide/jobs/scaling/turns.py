@@ -20,10 +20,10 @@ def current(scalers: Iterable[Scaler], marked: Container[str]) -> Scaler | None:
     return min(going, key=lambda each: (each.uid not in marked, each.order), default=None)
 
 
-def pending(scalers: Iterable[Scaler], now: Scaler | None) -> tuple[Scaler, ...]:
-    """Scalers that have not ended, in the order of their turns."""
+def pending(scalers: Iterable[Scaler], in_progress: Scaler | None) -> tuple[Scaler, ...]:
+    """Scalers that have not ended, in the order of their turns: first the one in progress."""
     left = (each for each in scalers if not phase(each).ended and not each.terminating)
-    return tuple(sorted(left, key=lambda each: (now is None or each.uid != now.uid, each.order)))
+    return tuple(sorted(left, key=lambda each: (in_progress is None or each.uid != in_progress.uid, each.order)))
 
 
 def phase(scaler: Scaler) -> ScalerPhase:

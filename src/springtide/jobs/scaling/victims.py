@@ -9,7 +9,7 @@ from springtide.jobs.scaling import turns
 from springtide.jobs.snapshot import Snapshot
 
 
-def left(snapshot: Snapshot) -> tuple[int, ...]:
+def remaining(snapshot: Snapshot) -> tuple[int, ...]:
     """Those that are members, or whose pods still exist."""
     names = snapshot.named_victims
     if not names:
@@ -24,7 +24,7 @@ def due(snapshot: Snapshot) -> tuple[int, ...]:
     if scaler is None or not turns.script_is_done(scaler):
         return ()
     members = set(snapshot.ledger.members)
-    return tuple(index for index in left(snapshot) if index in members)
+    return tuple(index for index in remaining(snapshot) if index in members)
 
 
 def drain_limit(snapshot: Snapshot, index: int) -> timedelta:
