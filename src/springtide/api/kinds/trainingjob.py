@@ -82,7 +82,8 @@ class WorkerSpec(ReplicaSpec, frozen=True, kw_only=True):
         str | None,
         doc(
             "Which workers are replaced by new ones: none that have ended (Never, the default), those that have failed "
-            "(OnFailure), that have failed with an exit code above 128 (ExitCode), or all (Always).",
+            "(OnFailure), that have failed with an exit code from 129 to 254, as by a signal (ExitCode), or all "
+            "(Always).",
             one_of(RestartPolicy),
         ),
     ] = None

@@ -20,7 +20,8 @@ CREATED: Final = "WorkerCreated"
 """Reasons of decisions."""
 _FIRST_SIGNAL: Final = 129
 _NOT_A_SIGNAL: Final = 255
-"""With policy ExitCode workers are replaced from the first of these exit codes up to, but without, the second."""
+"""With policy ExitCode workers are replaced from the first of these exit codes up to, but without, the second: a shell
+reports 128 + N after signal N."""
 
 
 def replaces(snapshot: Snapshot, pod: Pod | None) -> bool:
