@@ -75,7 +75,7 @@ def _ended_at(scaler: Scaler) -> datetime:
 
 
 def state(snapshot: Snapshot) -> State | None:
-    """While a scaler is in progress."""
+    """While a scaler is in progress. Drains are explained by `deliberate_waits`, so no worker drains here."""
     scaler = snapshot.scaler
     if scaler is None:
         return None
@@ -95,14 +95,16 @@ def _script(snapshot: Snapshot) -> str:
 
 def _stage(snapshot: Snapshot, scaler: Scaler) -> str:
     if not scaler.adds:
-        left = [index for index in victims.remaining(snapshot) if index not in snapshot.ledger.draining]
-        return f"{snapshot.worker_names(left)} {_is(len(left))} terminating" if left else "the workers leave"
+        left = victims.remaining(snapshot)
+        if not left:
+            return "the workers are deleted, and the new size is written to the job"
+        return f"{snapshot.worker_names(left)} {_is(len(left))} terminating"
     count = newcomers.awaited(snapshot)
     if not count:
         return "the new workers are in the host list"
     ready = len(newcomers.ready(snapshot))
     if ready >= count:
-        return "all new workers are ready and join together"
+        return "all new workers are ready; they are added to the host list together"
     until = clock(advancing.deadline(scaler, snapshot.now), snapshot.now)
     return (
         f"{ready} of {count} new workers {_is(ready)} ready; all of them are removed again unless they are by {until}"
