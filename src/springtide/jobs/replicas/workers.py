@@ -39,10 +39,10 @@ def losses(snapshot: Snapshot) -> tuple[Loss, ...]:
     ledger = snapshot.ledger
     used, dead, joining = set(ledger.used), set(ledger.dead), set(ledger.joining)
     for index in ledger.members:
-        pod = snapshot.workers.get(index)
-        replaced = index in joining or worker_restart_policy.replaces(snapshot, pod)
         if index in dead:
             continue
+        pod = snapshot.workers.get(index)
+        replaced = index in joining or worker_restart_policy.replaces(snapshot, pod)
         if pod is None and index in used:
             found.append(Loss(index, None, counts=False, evicted=False, cause="was deleted", replaced=replaced))
         elif pod is not None and (not pod.alive or causes.lost(pod)):
