@@ -17,6 +17,9 @@ from springtide.api.validation import scalers, trainingjob
 
 Obj = dict[str, Any]
 WORKER = "spec.etReplicaSpecs.worker"
+GROUP = "kai.alibabacloud.com"
+JOBS = f"trainingjobs.{GROUP}"
+"""Other tests define kinds of the same name in groups of their own on the same server."""
 
 
 def plain(raw: Obj) -> Obj:
@@ -30,7 +33,7 @@ def created(kubectl: Kubectl, raw: Obj) -> Obj:
 
 
 def read(kubectl: Kubectl, raw: Obj) -> Obj:
-    found: Obj = json.loads(kubectl("get", raw["kind"], raw["metadata"]["name"], "-o", "json"))
+    found: Obj = json.loads(kubectl("get", f"{raw['kind'].lower()}s.{GROUP}", raw["metadata"]["name"], "-o", "json"))
     return found
 
 
@@ -43,7 +46,7 @@ def refused(kubectl: Kubectl, raw: Obj) -> str:
 
 
 def test_the_kinds_have_their_names(admin: Kubectl) -> None:
-    lines = admin("api-resources", "--api-group=kai.alibabacloud.com", "--no-headers").splitlines()
+    lines = admin("api-resources", f"--api-group={GROUP}", "--no-headers").splitlines()
     assert sorted(line.split() for line in lines) == [
         [f"{kind.lower()}s", "kai.alibabacloud.com/v1alpha1", "true", kind]
         for kind in ("ScaleIn", "ScaleOut", "TrainingJob")
@@ -71,10 +74,10 @@ def test_what_is_left_out_has_a_default(admin: Kubectl) -> None:
 
 def test_the_worker_count_follows_scale_and_patch(admin: Kubectl) -> None:
     job = created(admin, plain(a_trainingjob()))
-    admin("scale", "trainingjob", "bert", "--replicas=4")
+    admin("scale", JOBS, "bert", "--replicas=4")
     assert read(admin, job)["spec"]["etReplicaSpecs"]["worker"]["replicas"] == 4
-    admin(*patched("trainingjob", "bert", spec={"etReplicaSpecs": {"worker": {"replicas": 3}}}))
-    assert json.loads(admin("get", "trainingjob", "bert", "--subresource=scale", "-o", "json"))["spec"]["replicas"] == 3
+    admin(*patched(JOBS, "bert", spec={"etReplicaSpecs": {"worker": {"replicas": 3}}}))
+    assert json.loads(admin("get", JOBS, "bert", "--subresource=scale", "-o", "json"))["spec"]["replicas"] == 3
 
 
 CREATED: Obj = {"type": "Created", "status": "True"}
@@ -94,8 +97,8 @@ def test_a_job_is_listed_with_its_phase_first(admin: Kubectl) -> None:
         "targetWorkers": ["bert-worker-0"],
         "currentWorkers": [],
     }
-    admin(*patched("trainingjob", "bert", status=status), "--subresource=status")
-    heading, line = (text.split() for text in admin("get", "trainingjobs").splitlines())
+    admin(*patched(JOBS, "bert", status=status), "--subresource=status")
+    heading, line = (text.split() for text in admin("get", JOBS).splitlines())
     assert heading == ["NAME", "PHASE", "STATE", "WORKERS", "MIN", "MAX", "AGE"]
     assert line[:5] == ["bert", "Scaling", "ScalingOut", "2/3", "1"]
     assert read(admin, a_trainingjob())["status"] == status
@@ -174,7 +177,7 @@ def test_what_cannot_be_meant_is_refused_with_the_field_named(admin: Kubectl, ra
 
 def test_a_job_is_not_attached_anew(admin: Kubectl) -> None:
     created(admin, plain(a_trainingjob()))
-    complaint = admin.refused(*patched("trainingjob", "bert", spec={"launcherAttachMode": "kubexec"}))
+    complaint = admin.refused(*patched(JOBS, "bert", spec={"launcherAttachMode": "kubexec"}))
     assert "spec.launcherAttachMode: Invalid value: " in complaint
 
 
@@ -188,4 +191,4 @@ def test_a_job_is_not_attached_anew(admin: Kubectl) -> None:
     ],
 )
 def test_a_field_is_explained(admin: Kubectl, field: str, said: str) -> None:
-    assert said in " ".join(admin("explain", field).split())
+    assert said in " ".join(admin("explain", field, f"--api-version={GROUP}/v1alpha1").split())
