@@ -42,6 +42,7 @@ class Player:
             self._prepare()
             return {step.name: self._step(step) for step in scenario.steps}
         finally:
+            self._withdraw(scenario)
             self._connection.close()
 
     def _prepare(self) -> None:
@@ -52,6 +53,14 @@ class Player:
             answer = self._once(Step("prepare", "POST", f"/api/v1/namespaces{path}", body))
             if answer.status != 201:
                 raise RuntimeError(f"cannot prepare {self.namespace}: {answer}")
+
+    def _withdraw(self, scenario: Scenario) -> None:
+        """Without its kinds: those of other tests on the same server may have the same names."""
+        for step in scenario.steps:
+            if isinstance(step.body, dict) and step.body.get("kind") == "CustomResourceDefinition":
+                name = self._filled(step.body["metadata"]["name"])
+                path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+                self._once(Step("withdraw", "DELETE", path))
 
     def _step(self, step: Step) -> Answer:
         step = replace(
