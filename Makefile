@@ -176,7 +176,7 @@ campaign: $(READY) ## the same with 200 rounds each, and tables of what happened
 		$(BIN)/python -m tests.$$part.report $(CAMPAIGN).$$part.jsonl; done; \
 		$(call storms,1000-1199) || code=$$?; exit $$code
 
-# COMPLEXITY=sample tries every sixteenth of the long inputs, as CI does; all of them take some half an hour.
+# COMPLEXITY=sample tries every sixteenth of the long inputs, as CI does; all of them take ten minutes on two cores.
 COMPLEXITY ?= all
 test-robustness: $(JUDGES)/.ready ## bad input, bad connections, full disks, generated requests; measures, so run it alone
 	@SPRINGTIDE_COMPLEXITY=$(COMPLEXITY) $(AGAIN) $(JUDGES)/bin/pytest -n 2 -q tests/robustness
