@@ -56,13 +56,15 @@ class _Turns:
         self._wanted = wanted
         self._scalers: dict[str, Seen] = {}
         """By uid; the last state of each that is there."""
-        self._size: dict[str, int] = {}
-        """The size in the spec, by uid of the job."""
+        self._sizes: dict[str, list[int]] = {}
+        """The sizes in the spec so far, by uid of the job."""
+        self._began: dict[str, int] = {}
+        """How many there were when a scaler began, by its uid."""
 
     def faults(self, seen: Sequence[Seen]) -> Iterator[str]:
         for each in seen:
             if each.kind == self._wanted.resource.kind:
-                self._size[each.uid] = self._wanted.size_of(each.object)
+                self._sizes.setdefault(each.uid, []).append(self._wanted.size_of(each.object))
             if each.kind in KINDS:
                 yield from (f"{each.name}: {fault} (at {each.version})" for fault in self._of(each))
 
@@ -83,6 +85,7 @@ class _Turns:
             yield from self._succeeds(each)
 
     def _begins(self, each: Seen) -> Iterator[str]:
+        self._began[each.uid] = len(self._sizes.get(verdict.owner(each.object), ()))
         status, most = each.object["status"], self._wanted.most or 0
         if not 1 <= status["targetSize"] <= most:
             yield f"it leads to {status['targetSize']} workers, {most} are allowed"
@@ -96,9 +99,11 @@ class _Turns:
                 yield f"it begins before {other.name}, which was there earlier"
 
     def _succeeds(self, each: Seen) -> Iterator[str]:
-        size, target = self._size.get(verdict.owner(each.object)), each.object["status"]["targetSize"]
-        if size is not None and size != target and not each.leaves:
-            yield f"it has succeeded with {target} workers, and the job has the size {size}"
+        """Somebody may change the size again before the end of the scaler is written."""
+        target, began = each.object["status"]["targetSize"], self._began.get(each.uid, 0)
+        sizes = self._sizes.get(verdict.owner(each.object), [])[max(began - 1, 0) :]
+        if sizes and target not in sizes and not each.leaves:
+            yield f"it has succeeded with {target} workers, and the job has the size {sizes[-1]}"
 
 
 def _created(each: Seen) -> float:
