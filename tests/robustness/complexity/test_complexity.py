@@ -2,8 +2,8 @@
 """No request, however long, deep or repetitive its values, keeps the server from others or takes its memory.
 
 CI tries one case in sixteen, always the same, and all that was costly once. `make test-robustness` tries every case,
-which takes ten minutes on two cores: `SPRINGTIDE_COMPLEXITY` is then `all`. With `spec.containers` it tries those whose name
-contains the text.
+which takes ten minutes on two cores: `SPRINGTIDE_COMPLEXITY` is then `all`. With `spec.containers` it tries those whose
+name contains the text.
 """
 
 from __future__ import annotations
