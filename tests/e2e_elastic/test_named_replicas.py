@@ -110,8 +110,8 @@ def test_the_document_s_distributed_tensorflow_job_trains_as_one_group(space: Ca
     for index in range(2):
         log = job.cluster.logs(f"{job.name}-worker-{index}")
         assert "2 replicas in sync; the sum of a one from each is 2" in log
-    explanation = str(job.status["explanation"])
-    assert f"{job.name}-ps-0 still runs, because cleanPodPolicy is None" in explanation
+    explained = f"{job.name}-ps-0 still runs, because cleanPodPolicy is None"
+    job.cluster.until(lambda: explained in str(job.status["explanation"]), "only its ps is left, and the job says so")
     job.cluster.kubectl("delete", "tfjob", job.name)
     job.cluster.until(lambda: not job.cluster.pods(), "its ps is gone with the job")
 
