@@ -92,7 +92,7 @@ async def test_it_is_a_pod_that_runs(space: Space) -> None:
 async def test_commands_cannot_be_run_in_it(space: Space) -> None:
     refused = space.kubectl.refused("exec", "-n=kubeflow", name_of(space), "--", "true")
     assert "is a mirror pod, whose process runs outside of pods" in refused
-    forwarded = space.kubectl.refused("port-forward", "-n=kubeflow", f"pod/{name_of(space)}", "0:8080")
+    forwarded = space.kubectl.refused("port-forward", "-n=kubeflow", name_of(space), "0:8080")
     assert "so exec, attach, cp and port-forward cannot reach it; kubectl logs and kubectl top pod can" in forwarded
 
 

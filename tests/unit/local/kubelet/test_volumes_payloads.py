@@ -131,11 +131,13 @@ def test_a_token_is_private_where_it_can_be_given_away() -> None:
 def test_keys_for_ssh_are_their_readers_alone() -> None:
     """ssh refuses a key that others may read, if it is the reader's own."""
     volume = {"secret": {"secretName": "s"}}
-    keys = {"holds_keys": lambda name: name == "s"}
+    keys = {"holds_keys": lambda source, name: name == "s"}
     assert payloads.of_volume(volume, contents(reader=7, **keys)) == {"key": File(b"k", 0o600, 7)}
     assert payloads.of_volume(volume, contents(reader=7)) == {"key": File(b"k", 0o644)}
     assert payloads.of_volume(volume, contents(**keys)) == {"key": File(b"k", 0o644)}
     assert payloads.of_volume(volume, contents(reader=7, shared=True, **keys)) == {"key": File(b"k", 0o644)}
+    projected = {"projected": {"sources": [{"secret": {"name": "s"}}]}}
+    assert payloads.of_volume(projected, contents(reader=7, **keys)) == {"key": File(b"k", 0o600, 7)}
 
 
 def test_tokens_are_found_before_they_are_made() -> None:

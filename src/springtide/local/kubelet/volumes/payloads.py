@@ -38,8 +38,8 @@ class Contents:
     """The uid that owns tokens when all containers run as the same user."""
     shared: bool = False
     """Whether an fsGroup will be given the right to read files that are private otherwise."""
-    holds_keys: Callable[[str], bool] = lambda name: False
-    """Whether a secret holds keys for ssh, which rejects keys that other users than their owner may read."""
+    holds_keys: Callable[[Source, str], bool] = lambda source, name: False
+    """Whether files of a secret are keys for ssh, which rejects keys that other users than their owner may read."""
     reader: int | None = None
     """The uid that owns keys when all containers that see the volume run as the same user."""
 
@@ -72,7 +72,7 @@ def _secret(source: Source, name: str, mode: int, contents: Contents) -> dict[st
     if data is None and not source.get("optional"):
         raise PayloadError(f'secret "{name}" not found')
     files = _files(source, data or {}, mode, "references non-existent secret key: ")
-    if contents.reader is None or contents.shared or not contents.holds_keys(name):
+    if contents.reader is None or contents.shared or not contents.holds_keys(source, name):
         return files
     return {path: File(file.data, file.mode & OWNER_ONLY, contents.reader) for path, file in files.items()}
 

@@ -116,7 +116,7 @@ class Volumes:
             self._facts.allocatable,
             _common_user(pod, _containers(pod)) if self._facts.is_root else None,
             self._group(pod) is not None,
-            lambda name: ssh_keys.is_login(volume["secret"], self._sources.private_key(Key(namespace, name))),
+            lambda source, name: ssh_keys.is_login(source, self._sources.private_key(Key(namespace, name))),
             self._reader(pod, volume),
         )
 
