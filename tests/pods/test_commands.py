@@ -7,7 +7,7 @@ import os
 import re
 import socket
 import textwrap
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 import pytest
@@ -239,7 +239,8 @@ async def test_nobody_at_the_port_is_said_and_the_forwarding_goes_on(space: Spac
         assert found
         with socket.create_connection(("127.0.0.1", int(found[1])), timeout=30) as connection:
             connection.sendall(b"x")
-            assert connection.recv(10) == b""
+            with suppress(ConnectionResetError):  # if kubectl closes it before it has read the byte
+                assert connection.recv(10) == b""
         lines = iter(forwarding.stdout.readline, "")
         assert any("onnection refused" in line for line in lines)
     finally:
