@@ -23,7 +23,7 @@ each_page = pytest.mark.parametrize("page", PAGES)
 
 
 @pytest.mark.timeout(250)
-@pytest.mark.skipif(not pages.TOOLS, reason="needs kubectl: make test-oracle")
+@pytest.mark.skipif(not pages.TOOLS, reason="needs kubectl: make test-docs")
 def test_its_commands_run(home: Path) -> None:
     said = pages.run(DOCS / "trainingjobs.md", home, patience=200)
     assert re.search(r"^digits +Running +Running +3/3 +1 +3 ", said, re.MULTILINE)

@@ -170,7 +170,7 @@ def _packed(text: bytes) -> str:
 
 
 def _unpacked(text: str) -> str | bytes:
-    """Empty for what nobody can have packed here."""
+    """Empty if this module cannot have compressed the text."""
     if not text.startswith(_COMPRESSED):
         return text
     reader = zlib.decompressobj()

@@ -40,7 +40,7 @@ def secret(job: Job[Any], name: str, labels: Mapping[str, str]) -> Wanted:
 
 def secret_of_files(job: Job[Any], name: str, labels: Mapping[str, str]) -> Wanted:
     """A Secret of this name that exists already is used: clients of et-operator make it before the job. That grants
-    nothing to those who made the job, because whoever may create jobs may create pods, and pods may mount any Secret of
+    nothing to those who made the job, because users who may create jobs make pods, and pods may mount any Secret of
     their namespace; nor is it changed or deleted."""
     data = {CONFIG: base64.b64encode(_CLIENT.encode()).decode()}
     manifest = {

@@ -140,5 +140,5 @@ def all_run(snapshot: Snapshot) -> bool:
         return snapshot.runs and not snapshot.ledger.retried
     alive = [index for index in snapshot.members if index not in snapshot.ledger.dead]
     pods = [snapshot.workers.get(index) for index in alive]
-    everybody = len(snapshot.members) >= snapshot.wanted_size
-    return snapshot.runs and everybody and all(pod is not None and pod.phase == RUNNING for pod in pods)
+    complete = len(snapshot.members) >= snapshot.wanted_size
+    return snapshot.runs and complete and all(pod is not None and pod.phase == RUNNING for pod in pods)

@@ -2,7 +2,7 @@
 """How the containers of a TrainingJob reach each other over SSH.
 
 Containers that run as root have the keys in root's home. OpenSSH rejects keys of its own user that others may read, so
-they belong to root alone. They come by subPath: the folder of a volume is writable by everybody, which sshd's
+they belong to root alone. They come by subPath: the folder of a volume is writable by all users, which sshd's
 StrictModes rejects, a folder inside it is not.
 
 A launcher that runs as another user can neither read those keys nor enter /root. It has the keys in a folder of its
