@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages to people, in English and Chinese.
+
+    text("Job {name} is suspended.", name="bert")        a message that is not shown yet
+    shown(text(...), Language.CHINESE)                   the sentence
+
+The English template is the key of its translation, which stands in a module of `zh`. Pure packages return messages; the
+command line and the console show them in the user's language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import NamedTuple
+
+
+class Language(Enum):
+    ENGLISH = "en"
+    CHINESE = "zh"
+
+
+class Text(NamedTuple):
+    template: str
+    values: Mapping[str, object]
+
+
+def text(template: str, **values: object) -> Text:
+    """Values may be messages themselves."""
+    return Text(template, values)
+
+
+def shown(message: Text, language: Language) -> str:
+    template = message.template
+    if language is Language.CHINESE:
+        # Imported here because most runs show English, and the translations are large.
+        from springtide.messages.zh import TRANSLATIONS  # noqa: PLC0415
+
+        template = TRANSLATIONS.get(template, template)
+    values = {name: _shown(value, language) for name, value in message.values.items()}
+    return template.format_map(values) if values else template
+
+
+def _shown(value: object, language: Language) -> object:
+    return shown(value, language) if isinstance(value, Text) else value
+
+
+def language(variables: Mapping[str, str], chosen: str = "") -> Language:
+    """The language of a terminal: as chosen, else as the locale's variables say, in the order of POSIX."""
+    locale = chosen or next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := variables.get(name))), "")
+    return Language.CHINESE if locale.lower().startswith("zh") else Language.ENGLISH

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chinese translations by English template, from one module per subject."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+TRANSLATIONS: Final[Mapping[str, str]] = {}
