@@ -91,12 +91,16 @@ def _words(container: Container) -> list[str]:
             return []
     words = []
     for word in (*(container.command or ()), *(container.args or ())):
-        meant = _replaced(_REFERENCE, _expanded(word, variables), lambda found: variables.get(found[1] or found[2]))
+        meant = _with_variables(word, variables) if "$" in word else word
         room -= len(meant)
         if room < 0:
             return []
         words.append(meant)
     return words
+
+
+def _with_variables(word: str, variables: Mapping[str, str]) -> str:
+    return _replaced(_REFERENCE, _expanded(word, variables), lambda found: variables.get(found[1] or found[2]))
 
 
 _KUBERNETES_REFERENCE: Final = re.compile(r"\$\$|\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
@@ -113,8 +117,6 @@ def _expanded(text: str, variables: Mapping[str, str]) -> str:
 
 def _replaced(pattern: re.Pattern[str], text: str, value: Callable[[re.Match[str]], str | None]) -> str:
     """A text that would become too long is left unchanged."""
-    if "$" not in text:
-        return text
     parts, at, length = [], 0, len(text)
     for found in pattern.finditer(text):
         new = value(found)
