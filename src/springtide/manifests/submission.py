@@ -64,8 +64,22 @@ class CodeSync:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorBoard:
-    image: str
     log_directory: str
+    """The directory in the pods, or an address that TensorBoard reads."""
+    image: str = ""
+    """Empty: Arena's."""
+    host_directory: str = ""
+    """A directory of the host that nothing else uses, for logs that are on no claim."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SshKeys:
+    """A pair of keys that only this job has."""
+
+    private: bytes = field(repr=False)
+    """PEM, of PKCS #1."""
+    public: bytes
+    """A line of authorized_keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +147,8 @@ class EtJob(Submission):
     ssh_secret: str = ""
     launcher_annotations: Pairs = field(default_factory=dict)
     worker_annotations: Pairs = field(default_factory=dict)
+    ssh_keys: SshKeys | None = None
+    """Made for the job's Secret, unless there is an ssh_secret. None: the operator makes them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
