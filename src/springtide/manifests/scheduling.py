@@ -12,7 +12,7 @@ from springtide.manifests.submission import Submission, Toleration
 
 _GANG: Final = "pod-group.scheduling.sigs.k8s.io"
 _OWN_INTERFACE: Final = "k8s.aliyun.com/eni"
-"""Pods with a network interface of their own do not use the host's."""
+_HOST_NETWORK: Final = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
 
 
 def placement(submission: Submission, node_selector: Mapping[str, str], host_network: bool = False) -> Obj:
@@ -25,11 +25,13 @@ def placement(submission: Submission, node_selector: Mapping[str, str], host_net
         hostPID=submission.host_pid,
         hostIPC=submission.host_ipc,
     )
-    asked = submission.host_network and submission.annotations.get(_OWN_INTERFACE) != "true"
+    asked = submission.host_network and not has_own_interface(submission)
     return {**fields, **(_HOST_NETWORK if host_network or asked else {})}
 
 
-_HOST_NETWORK: Final = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+def has_own_interface(submission: Submission) -> bool:
+    """Pods with a network interface of their own do not use the host's."""
+    return submission.annotations.get(_OWN_INTERFACE) == "true"
 
 
 def tolerations(submission: Submission) -> list[Obj]:

@@ -133,16 +133,12 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EtJob(Submission):
+class LauncherJob(Submission):
+    """A launcher that reaches its workers over SSH: what the types that become TrainingJobs have in common."""
+
     compute: Compute = field(default_factory=Compute)
-    min_workers: int = 1
-    max_workers: int = 1000
-    spot_instance: bool = False
-    max_wait_time: int = 0
-    """Seconds; 0: without end."""
     launcher_selector: Pairs = field(default_factory=dict)
     job_restart_policy: str = ""
-    worker_restart_policy: str = ""
     job_backoff_limit: int = 6
     ssh_secret: str = ""
     launcher_annotations: Pairs = field(default_factory=dict)
@@ -152,8 +148,18 @@ class EtJob(Submission):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeepSpeedJob(EtJob):
-    """Arena submits it with the chart of an etjob, too."""
+class EtJob(LauncherJob):
+    min_workers: int = 1
+    max_workers: int = 1000
+    spot_instance: bool = False
+    max_wait_time: int = 0
+    """Seconds; 0: without end."""
+    worker_restart_policy: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeepSpeedJob(LauncherJob):
+    """Its number of workers is fixed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,15 @@ def claims(submission: Submission) -> list[Mounted]:
 
 def host_directories(submission: Submission) -> list[Mounted]:
     return [
-        Mounted({"name": f"training-data-{index}", "hostPath": {"path": directory.host}}, directory.path)
+        Mounted({"name": each["name"], "hostPath": {"path": each["hostPath"]}}, each["containerPath"])
+        for each in host_directory_values(submission)
+    ]
+
+
+def host_directory_values(submission: Submission) -> list[Obj]:
+    """As values of Arena's charts."""
+    return [
+        {"name": f"training-data-{index}", "hostPath": directory.host, "containerPath": directory.path}
         for index, directory in enumerate(submission.host_directories)
     ]
 
@@ -68,6 +76,18 @@ def config_maps(submission: Submission) -> list[Obj]:
         }
         for directory in _directories(submission.config_files)
     ]
+
+
+def config_file_values(submission: Submission) -> Obj:
+    """As values of Arena's charts, without the contents."""
+    return {
+        _key(directory): {
+            f"config-{index}": {"containerFileName": file.name, "containerFilePath": directory}
+            for index, file in enumerate(submission.config_files)
+            if file.directory == directory
+        }
+        for directory in _directories(submission.config_files)
+    }
 
 
 def _directories(files: Iterable[ConfigFile]) -> list[str]:
