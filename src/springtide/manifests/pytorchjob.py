@@ -7,8 +7,8 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from springtide.manifests import labels, resources, run_policies, scheduling
-from springtide.manifests.objects import Obj
+from springtide.manifests import labels, resources, run_policies, scheduling, tensorboard, volumes
+from springtide.manifests.objects import Obj, filled, metadata
 from springtide.manifests.pods import Role, template
 from springtide.manifests.submission import PyTorchJob
 from springtide.messages import Text, text
@@ -16,7 +16,23 @@ from springtide.messages import Text, text
 _PROCESSES: Final = re.compile("auto|cpu|gpu|[1-9][0-9]*")
 
 
-def manifest(job: PyTorchJob) -> Obj:
+def objects(job: PyTorchJob) -> list[Obj]:
+    master = {labels.CHIEF_POD: _master(job)}
+    return [*volumes.config_maps(job), *tensorboard.objects(job, master), _job(job)]
+
+
+def values(job: PyTorchJob) -> Obj:
+    """The chart's values of this type, which counts the workers without the master."""
+    return {
+        "workers": job.workers - 1,
+        "cpu": job.compute.cpu,
+        "memory": job.compute.memory,
+        **run_policies.values(job),
+        **filled(nprocPerNode=job.processes_per_node),
+    }
+
+
+def _job(job: PyTorchJob) -> Obj:
     annotations = labels.job_annotations(job, job.workers * job.gpus)
     role = Role(
         container="pytorch",
@@ -28,31 +44,20 @@ def manifest(job: PyTorchJob) -> Obj:
         node_selector=job.node_selector,
         shared_memory=job.shared_memory,
     )
-    master = replace(role, labels={**role.labels, **chief(job)})
+    master = replace(role, labels={**role.labels, labels.CHIEF_POD: _master(job)})
     specs = {"Master": _replicas(job, master, 1, "OnFailure" if job.retry else "Never")}
     if job.workers > 1:
         specs["Worker"] = _replicas(job, role, job.workers - 1, "OnFailure")
-    processes = {"nprocPerNode": job.processes_per_node} if job.processes_per_node else {}
     return {
         "apiVersion": "kubeflow.org/v1",
         "kind": "PyTorchJob",
-        "metadata": {
-            "name": job.name,
-            "namespace": job.namespace,
-            "labels": labels.job_labels(job),
-            "annotations": annotations,
-        },
+        "metadata": metadata(job, job.name, labels.job_labels(job), annotations),
         "spec": {
             "runPolicy": {**run_policies.run_policy(job), "backoffLimit": job.retry},
-            **processes,
+            **filled(nprocPerNode=job.processes_per_node),
             "pytorchReplicaSpecs": specs,
         },
     }
-
-
-def chief(job: PyTorchJob) -> dict[str, str]:
-    """Labels that the master's pod alone has."""
-    return {labels.CHIEF_POD: f"{job.name}-master-0"}
 
 
 def problems(job: PyTorchJob) -> list[Text]:
@@ -66,10 +71,12 @@ def problems(job: PyTorchJob) -> list[Text]:
 
 
 def _variables(job: PyTorchJob) -> dict[str, str]:
-    """The operator writes PET_NPROC_PER_NODE too, after the field of the job; older ones know the variable alone."""
-    address = {"MASTER_ADDR": f"{job.name}-master-0"} if job.rdma else {}
-    processes = {"PET_NPROC_PER_NODE": job.processes_per_node} if job.processes_per_node else {}
-    return {**address, **processes}
+    """Operators write PET_NPROC_PER_NODE themselves, from the job's field; old ones know the variable alone."""
+    return filled(MASTER_ADDR=_master(job) if job.rdma else "", PET_NPROC_PER_NODE=job.processes_per_node)
+
+
+def _master(job: PyTorchJob) -> str:
+    return f"{job.name}-master-0"
 
 
 def _replicas(job: PyTorchJob, role: Role, count: int, restart_policy: str) -> Obj:

@@ -15,7 +15,18 @@ def run_policy(job: TfJob | PyTorchJob) -> Obj:
         cleanPodPolicy=job.clean_policy,
         activeDeadlineSeconds=job.running_timeout,
         ttlSecondsAfterFinished=job.ttl_after_finished,
+        suspend=job.queue,
     )
+
+
+def values(job: TfJob | PyTorchJob) -> Obj:
+    """The same as values of Arena's charts, and that our CustomResourceDefinitions have `runPolicy`."""
+    return {
+        "cleanPodPolicy": job.clean_policy,
+        "shareMemory": job.shared_memory,
+        "trainingOperatorCRD": True,
+        **filled(activeDeadlineSeconds=job.running_timeout, ttlSecondsAfterFinished=job.ttl_after_finished),
+    }
 
 
 def problems(job: TfJob | PyTorchJob) -> list[Text]:

@@ -15,7 +15,7 @@ from typing import Final
 
 from springtide.manifests import labels, scheduling
 from springtide.manifests.charts import chart_of
-from springtide.manifests.objects import Obj, filled
+from springtide.manifests.objects import Obj, filled, metadata
 from springtide.manifests.submission import Submission, TensorBoard
 from springtide.manifests.volumes import Mounted, claims
 
@@ -91,7 +91,7 @@ def _claim(submission: Submission) -> Obj:
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": {**_metadata(submission, {}), "name": _claim_name(submission)},
+        "metadata": metadata(submission, _claim_name(submission), _labels(submission)),
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": _CLAIM_SIZE}}},
     }
 
@@ -104,7 +104,7 @@ def _service(submission: Submission) -> Obj:
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": _metadata(submission, own),
+        "metadata": metadata(submission, name(submission.name), {**_labels(submission), **own}),
         "spec": {"type": "NodePort", "ports": [port], "selector": _selector(submission)},
     }
 
@@ -114,22 +114,18 @@ def _deployment(submission: Submission, tensorboard: TensorBoard, beside: Mappin
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": _metadata(submission, {}),
+        "metadata": metadata(submission, name(submission.name), _labels(submission)),
         "spec": {"selector": {"matchLabels": _selector(submission)}, "template": pod},
     }
 
 
-def _metadata(submission: Submission, own: Mapping[str, str]) -> Obj:
-    return {
-        "name": name(submission.name),
-        "namespace": submission.namespace,
-        "labels": {**labels.chart_labels(submission), **own, **ROLE},
-    }
+def _labels(submission: Submission) -> dict[str, str]:
+    return {**labels.chart_labels(submission), **ROLE}
 
 
 def _selector(submission: Submission) -> dict[str, str]:
-    chart = labels.chart_labels(submission)
-    return {**{key: chart[key] for key in ("app", "chart", "release")}, **ROLE}
+    all_labels = _labels(submission)
+    return {key: all_labels[key] for key in ("app", "chart", "release", "role")}
 
 
 def _pod_spec(submission: Submission, tensorboard: TensorBoard, beside: Mapping[str, str]) -> Obj:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from springtide.manifests import affinity, labels, resources, run_policies, scheduling
-from springtide.manifests.objects import Obj, filled
+from springtide.manifests import affinity, labels, resources, run_policies, scheduling, tensorboard, volumes
+from springtide.manifests.environment_variables import NO_DEVICES, VISIBLE_DEVICES
+from springtide.manifests.objects import Obj, filled, metadata
 from springtide.manifests.pods import Role, template
 from springtide.manifests.submission import TfJob, TfRole
 from springtide.messages import Text, text
@@ -19,6 +20,7 @@ PS: Final = "PS"
 WORKER: Final = "Worker"
 CHIEF: Final = "Chief"
 EVALUATOR: Final = "Evaluator"
+_PREFIXES: Final = {PS: "ps", WORKER: "worker", CHIEF: "chief", EVALUATOR: "evaluator"}
 _ALL_WORKERS: Final = "AllWorkers"
 _SUCCESS_POLICIES: Final = ("", "ChiefWorker", _ALL_WORKERS)
 _STANDALONE: Final = {"arena.kubeflow.org/disable-tf-config": "true"}
@@ -27,8 +29,28 @@ _SHORT_ROLES: Final = {role[0].lower(): role for role in (PS, WORKER, CHIEF, EVA
 _ROLES: Final = _SHORT_ROLES | {role.lower(): role for role in _SHORT_ROLES.values()}
 
 
-def manifest(job: TfJob) -> Obj:
+def objects(job: TfJob) -> list[Obj]:
     """Ports that are 0 are the operator's choice: `ports.chosen` finds free ones first."""
+    return [*volumes.config_maps(job), *tensorboard.objects(job, _chief(job)), _job(job)]
+
+
+def values(job: TfJob) -> Obj:
+    """The chart's values of this type."""
+    counts = replica_counts(job)
+    roles = _roles(job)
+    found: Obj = {
+        "tfNodeSelectors": {name: dict(role.node_selector or job.node_selector) for name, role in roles.items()},
+        "successPolicy": _success_policy(job),
+        "psGPU": job.ps_gpus,
+        **run_policies.values(job),
+        **filled(startingDeadlineSeconds=job.starting_timeout),
+    }
+    for name, role in roles.items():
+        found |= _role_values(job, _PREFIXES[name], name, role, counts.get(name, 0))
+    return found
+
+
+def _job(job: TfJob) -> Obj:
     counts = replica_counts(job)
     annotations = _annotations(job, counts)
     gang = scheduling.gang_labels(job, sum(counts.values()))
@@ -40,20 +62,13 @@ def manifest(job: TfJob) -> Obj:
         }
         for name, count in counts.items()
     }
-    retry = {"backoffLimit": job.retry} if job.retry else {}
     return {
         "apiVersion": "kubeflow.org/v1",
         "kind": "TFJob",
-        "metadata": {
-            "name": job.name,
-            "namespace": job.namespace,
-            "labels": labels.job_labels(job),
-            "annotations": annotations,
-        },
+        "metadata": metadata(job, job.name, labels.job_labels(job), annotations),
         "spec": {
-            "runPolicy": {**run_policies.run_policy(job), **retry},
-            # Success of the chief, or else of worker 0, is what no policy means.
-            **filled(successPolicy=_ALL_WORKERS if job.success_policy == _ALL_WORKERS else ""),
+            "runPolicy": {**run_policies.run_policy(job), **filled(backoffLimit=job.retry)},
+            **filled(successPolicy=_success_policy(job)),
             "tfReplicaSpecs": specs,
         },
     }
@@ -71,7 +86,12 @@ def replica_counts(job: TfJob) -> dict[str, int]:
     return {role: count for role, count in counts.items() if count > 0}
 
 
-def chief(job: TfJob) -> dict[str, str]:
+def _success_policy(job: TfJob) -> str:
+    """Success of the chief, or else of worker 0, is what no policy means."""
+    return _ALL_WORKERS if job.success_policy == _ALL_WORKERS else ""
+
+
+def _chief(job: TfJob) -> dict[str, str]:
     """Labels that the pod of the chief, or else of the first worker, alone has."""
     pods = {"app": labels.chart_labels(job)["app"], "release": job.name}
     if CHIEF in replica_counts(job):
@@ -130,12 +150,13 @@ def _restart_policy(job: TfJob, role: str, counts: dict[str, int]) -> str:
 
 
 def _role(job: TfJob, name: str, counts: dict[str, int]) -> Role:
-    asked = _asked(job, name)
+    asked = _roles(job)[name]
     gpus = job.ps_gpus if name == PS else job.gpus
     return Role(
         container="tensorflow",
         image=asked.image or (job.image if name == PS else job.worker_role.image),
         gpus=gpus,
+        variables={VISIBLE_DEVICES: NO_DEVICES} if name == PS and not gpus else {},
         resources=resources.resources(asked.compute, gpus, job.devices, job.rdma and name != EVALUATOR),
         init_compute=asked.compute,
         node_selector=asked.node_selector or job.node_selector,
@@ -146,13 +167,28 @@ def _role(job: TfJob, name: str, counts: dict[str, int]) -> Role:
     )
 
 
-def _asked(job: TfJob, name: str) -> TfRole:
-    return {
-        PS: job.ps_role,
-        WORKER: job.worker_role,
-        CHIEF: job.chief_role,
-        EVALUATOR: job.evaluator_role,
-    }[name]
+def _roles(job: TfJob) -> dict[str, TfRole]:
+    return {PS: job.ps_role, WORKER: job.worker_role, CHIEF: job.chief_role, EVALUATOR: job.evaluator_role}
+
+
+def _role_values(job: TfJob, prefix: str, name: str, role: TfRole, count: int) -> Obj:
+    numbers = {"workers" if name == WORKER else prefix: count}
+    if name != EVALUATOR:
+        numbers[f"{prefix}Port"] = role.port
+    compute = {
+        f"{prefix}CPU": role.compute.cpu,
+        f"{prefix}CPULimit": role.compute.cpu_limit,
+        f"{prefix}Memory": role.compute.memory,
+        f"{prefix}MemoryLimit": role.compute.memory_limit,
+    }
+    if name not in (PS, WORKER):
+        return numbers | compute
+    placed = {
+        f"{prefix}Image": role.image or job.image,
+        f"{prefix}AffinityPolicy": role.spread.policy,
+        f"{prefix}AffinityConstraint": role.spread.constraint,
+    }
+    return numbers | compute | placed
 
 
 def _affinity(job: TfJob, name: str) -> Obj:

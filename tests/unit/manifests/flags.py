@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+
 from springtide.manifests.objects import Obj
 from springtide.manifests.submission import (
     Claim,
@@ -208,3 +209,15 @@ def plain(value: Any, name: str = "") -> Any:
 
 
 _BY_NAME: Final = ("env", "volumes", "volumeMounts")
+
+
+def differing(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
+    """The paths of all values that differ."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in sorted(ours.keys() | theirs.keys()):
+            yield from differing(ours.get(key), theirs.get(key), f"{path}.{key}".lstrip("."))
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        for our, their in zip(ours, theirs, strict=True):
+            yield from differing(our, their, path)
+    elif ours != theirs:
+        yield path
