@@ -18,6 +18,7 @@ from springtide.manifests.submission import (
     Submission,
     TfJob,
 )
+from springtide.manifests.tfjob import unknown_roles
 
 _CLEAN_POLICIES: Final = ("None", "Running", "All")
 _JOB_RESTARTS: Final = ("Never", "OnFailure")
@@ -27,6 +28,7 @@ _LARGEST_PORT: Final = 65535
 _SUCCESS: Final = ("ChiefWorker", "AllWorkers")
 _SPREAD: Final = ("none", "spread", "binpack")
 _CONSTRAINTS: Final = ("preferred", "required")
+_ROLES: Final = ("Worker", "PS", "Chief", "Evaluator")
 _PROCESSES: Final = ("auto", "cpu", "gpu")
 
 
@@ -64,6 +66,8 @@ def tfjob(submission: TfJob) -> Iterator[Problem]:
     yield from _clean_policy(submission.clean_policy)
     yield from _tf_counts(submission)
     yield from _tf_images(submission)
+    for word in unknown_roles(submission.role_sequence):
+        yield unknown("--role-sequence", word, _ROLES)
     for role, flags in (
         ("chief", submission.chief_role),
         ("ps", submission.ps_role),

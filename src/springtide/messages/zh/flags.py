@@ -37,5 +37,19 @@ TRANSLATIONS: Final = {
     "{value} cannot be the value of a label": "{value} 不能作为标签的值",
     "use at most {limit} letters, digits, '-', '_' and '.'": "请使用不超过 {limit} 个字母、数字、“-”、“_”和“.”",
     "two volumes are mounted at {path}": "有两个卷挂载在 {path}",
+    "--spot-instance changes nothing: workers may run on nodes that can be taken away without it, too": (
+        "--spot-instance 不起作用：没有该参数，worker 也可以运行在可能被回收的节点上"
+    ),
     "give each a path of its own": "请为每个卷指定不同的路径",
+    "--starting-timeout has no effect: TFJobs of today's operators have no such deadline": (
+        "--starting-timeout 不起作用：现在的 operator 的 TFJob 没有这个期限"
+    ),
+    "--role-sequence has no effect here: all roles are created at once, and wait for each other": (
+        "--role-sequence 在这里不起作用：所有角色同时创建，并互相等待"
+    ),
+    "--worker-affinity-policy has no effect without --ps": "没有 --ps 时，--worker-affinity-policy 不起作用",
+    "this machine has no {program}, which fetches the code on the embedded cluster. Install it: apt-get install "
+    "{program}, or the package of your system that has it": (
+        "本机没有 {program}，内嵌集群用它获取代码。请安装：apt-get install {program}，或您的系统中包含它的软件包"
+    ),
 }
