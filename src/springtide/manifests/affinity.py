@@ -7,7 +7,6 @@ from typing import Final
 
 from springtide.manifests.objects import Obj
 from springtide.manifests.submission import Spread
-from springtide.messages import Text, text
 
 NONE: Final = "none"
 _SPREAD: Final = "spread"
@@ -30,22 +29,6 @@ def affinity(job: str, spread: Spread, role: str, other_role: str) -> Obj:
         by_type = ((60, {"tf-replica-type": other_role}), (30, {"tf-replica-type": role}))
         return {"podAffinity": _preferred((100, of_job), *by_type)}
     return {}
-
-
-def problems(flag: str, spread: Spread) -> list[Text]:
-    """`flag` is what the two flags begin with."""
-    found = []
-    if spread.policy not in (NONE, _SPREAD, _BINPACK):
-        what = spread.policy
-        found.append(
-            text("{flag}-affinity-policy is {what}, and must be none, spread or binpack", flag=flag, what=what)
-        )
-    if spread.constraint not in (_PREFERRED, _REQUIRED):
-        what = spread.constraint
-        found.append(
-            text("{flag}-affinity-constraint is {what}, and must be preferred or required", flag=flag, what=what)
-        )
-    return found
 
 
 def _required(labels: dict[str, str]) -> Obj:

@@ -69,17 +69,6 @@ def project(source: str) -> str:
     return last.partition(".git")[0]
 
 
-def problem(sync: CodeSync) -> Text | None:
-    """Why a job cannot fetch its code like that."""
-    if sync.mode not in IMAGES:
-        return text("--sync-mode is {mode}, and must be git or rsync", mode=sync.mode)
-    if not sync.source:
-        return text("--sync-mode {mode} needs --sync-source, which says what to fetch", mode=sync.mode)
-    if sync.mode == GIT and not project(sync.source):
-        return text("--sync-source {source} names no repository: its last part is empty", source=sync.source)
-    return None
-
-
 def missing_program(sync: CodeSync, installed: bool) -> Text | None:
     """Why the code is not fetched on the embedded cluster, whose init containers run git or rsync of this machine.
     `installed`: whether it is found there."""

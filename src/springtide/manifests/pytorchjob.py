@@ -3,17 +3,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from typing import Final
 
 from springtide.manifests import labels, resources, run_policies, scheduling, tensorboard, volumes
 from springtide.manifests.objects import Obj, filled, metadata
 from springtide.manifests.pods import Role, template
 from springtide.manifests.submission import PyTorchJob
-from springtide.messages import Text, text
-
-_PROCESSES: Final = re.compile("auto|cpu|gpu|[1-9][0-9]*")
 
 
 def objects(job: PyTorchJob) -> list[Obj]:
@@ -58,16 +53,6 @@ def _job(job: PyTorchJob) -> Obj:
             "pytorchReplicaSpecs": specs,
         },
     }
-
-
-def problems(job: PyTorchJob) -> list[Text]:
-    found = run_policies.problems(job)
-    if job.workers < 1:
-        found.append(text("--workers is {workers}, and must be at least 1: the master is one", workers=job.workers))
-    if job.processes_per_node and not _PROCESSES.fullmatch(job.processes_per_node):
-        what = job.processes_per_node
-        found.append(text("--nproc-per-node is {what}, and must be auto, cpu, gpu or a positive number", what=what))
-    return found
 
 
 def _variables(job: PyTorchJob) -> dict[str, str]:

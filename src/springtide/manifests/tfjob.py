@@ -22,7 +22,6 @@ CHIEF: Final = "Chief"
 EVALUATOR: Final = "Evaluator"
 _PREFIXES: Final = {PS: "ps", WORKER: "worker", CHIEF: "chief", EVALUATOR: "evaluator"}
 _ALL_WORKERS: Final = "AllWorkers"
-_SUCCESS_POLICIES: Final = ("", "ChiefWorker", _ALL_WORKERS)
 _STANDALONE: Final = {"arena.kubeflow.org/disable-tf-config": "true"}
 _SEQUENCE: Final = "job-role-sequence"
 _SHORT_ROLES: Final = {role[0].lower(): role for role in (PS, WORKER, CHIEF, EVALUATOR)}
@@ -99,21 +98,9 @@ def _chief(job: TfJob) -> dict[str, str]:
     return {**pods, "tf-replica-index": "0", "tf-replica-type": "worker"}
 
 
-def problems(job: TfJob) -> list[Text]:
-    found = run_policies.problems(job)
-    if job.workers < 1 and not job.chief:
-        found.append(text("--workers is {workers}, and must be at least 1 without --chief", workers=job.workers))
-    if job.success_policy not in _SUCCESS_POLICIES:
-        policy = job.success_policy
-        found.append(text("--success-policy is {policy}, and must be ChiefWorker or AllWorkers", policy=policy))
-    for flag, role in (("--worker", job.worker_role), ("--ps", job.ps_role)):
-        found += affinity.problems(flag, role.spread)
-    unknown = [word for word in _words(job.role_sequence) if word.lower() not in _ROLES]
-    found += [
-        text("--role-sequence has {word}, and the roles are Worker (w), PS (p), Chief (c) and Evaluator (e)", word=word)
-        for word in unknown
-    ]
-    return found
+def unknown_roles(sequence: str) -> list[str]:
+    """Words of `--role-sequence` that are no roles."""
+    return [word for word in _words(sequence) if word.lower() not in _ROLES]
 
 
 def unheeded(job: TfJob) -> list[Text]:

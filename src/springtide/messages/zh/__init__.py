@@ -6,4 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-TRANSLATIONS: Final[Mapping[str, str]] = {}
+from springtide.messages.zh import flags
+
+TRANSLATIONS: Final[Mapping[str, str]] = {
+    template: translation for subject in (flags,) for template, translation in subject.TRANSLATIONS.items()
+}
