@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import Any, Final
 
 from springtide.manifests import tfjob, type_checks
@@ -32,11 +32,23 @@ _OF_TYPES: Final[tuple[tuple[type[Submission], Callable[[Any], Iterator[Problem]
 
 def problems(submission: Submission) -> list[Problem]:
     """All of them, in the order of Arena's checks, which names the first one only."""
+    if not _is_text(asdict(submission)):
+        cause = text("it has bytes that are not UTF-8")
+        return [Problem("", cause, text("write it in UTF-8, which is what containers are given"))]
     found = [*_name(submission), *_common(submission)]
     for type_, check in _OF_TYPES:
         if isinstance(submission, type_):
             found += check(submission)
     return found
+
+
+def _is_text(value: Any) -> bool:
+    """Python hands over bytes of a command line that are no UTF-8 as surrogates, which no object can hold."""
+    if isinstance(value, str):
+        return not any("\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, dict):
+        return all(_is_text(name) and _is_text(part) for name, part in value.items())
+    return not isinstance(value, (list, tuple)) or all(_is_text(part) for part in value)
 
 
 def unheeded(submission: Submission) -> list[Text]:
@@ -84,7 +96,7 @@ def _counts(submission: Submission) -> Iterator[Problem]:
         yield too_small("--gpus", submission.gpus, 0, "--gpus is invalid")
     if submission.retry < 0:
         yield too_small("--retry", submission.retry, 0)
-    if submission.workers < 1 and not isinstance(submission, TfJob):
+    if submission.workers < 1 and not isinstance(submission, (EtJob, TfJob)):  # which have bounds of their own
         yield too_small("--workers", submission.workers, 1)
 
 
@@ -118,11 +130,12 @@ def _mounts(submission: Submission) -> Iterator[Problem]:
     mounted = [("--data", claim.path) for claim in submission.claims]
     mounted += [("--data-dir", directory.path) for directory in submission.host_directories]
     mounted += [("--config-file", directory) for directory in {file.directory for file in submission.config_files}]
-    counted = Counter(path.rstrip("/") for _, path in mounted)
+    taken = set()
     for flag, path in mounted:
-        if counted.pop(path.rstrip("/"), 1) > 1:
+        if path.rstrip("/") in taken:
             cause = text("two volumes are mounted at {path}", path=path)
             yield Problem(flag, cause, text("give each a path of its own"))
+        taken.add(path.rstrip("/"))
 
 
 def _code_sync(submission: Submission) -> Iterator[Problem]:

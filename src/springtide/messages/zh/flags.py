@@ -7,6 +7,9 @@ from typing import Final
 
 TRANSLATIONS: Final = {
     "{flag} is not valid": "{flag} 无效",
+    "it has bytes that are not UTF-8": "其中有不是 UTF-8 的字节",
+    "write it in UTF-8, which is what containers are given": "请用 UTF-8 书写，容器得到的就是 UTF-8",
+    "the command line is not valid": "命令行无效",
     "it is missing": "缺少该参数",
     "add {flag}": "请加上 {flag}",
     "{value} does not have the form {form}": "{value} 不符合格式 {form}",
