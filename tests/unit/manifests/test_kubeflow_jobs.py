@@ -73,5 +73,6 @@ def test_validation_accepts_the_job(kind: str, name: str) -> None:
 
 
 def errors(job: Obj) -> list[FieldError]:
-    validation = pytorchjob_validation if job["kind"] == "PyTorchJob" else tfjob_validation
-    return validation.admission_errors(job)
+    if job["kind"] == "PyTorchJob":
+        return pytorchjob_validation.admission_errors(job)
+    return tfjob_validation.admission_errors(job)
