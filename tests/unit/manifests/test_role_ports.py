@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from tests.unit.manifests import flags
 
-from springtide.manifests import ports
+from springtide.manifests import role_ports
 from springtide.manifests.submission import TfJob, TfRole
 
 BASE: TfJob = flags.submissions(TfJob)["defaults"]
 
 
 def chosen(job: TfJob, *used: int) -> tuple[int, int, int]:
-    found = ports.chosen(job, used)
+    found = role_ports.chosen(job, used)
     return found.worker_role.port, found.chief_role.port, found.ps_role.port
 
 
@@ -55,9 +55,9 @@ def test_pods_on_nodes_use_their_ports_of_the_host() -> None:
         pod("Succeeded", hostPort=5, containerPort=1),
         pod("Pending", "", hostPort=6, containerPort=1),
     ]
-    assert ports.used(pods, []) == {3, 4}
+    assert role_ports.used(pods, []) == {3, 4}
 
 
 def test_services_use_their_node_ports() -> None:
     services: list[dict[str, Any]] = [{"spec": {"ports": [{"port": 80, "nodePort": 30080}, {"port": 81}]}}, {"spec": {}}]
-    assert ports.used([], services) == {30080}
+    assert role_ports.used([], services) == {30080}
