@@ -42,10 +42,7 @@ def objects(kind: str, name: str) -> list[Obj]:
 
 
 def differing(kind: str, name: str) -> list[str]:
-    ours, theirs = [flags.plain(each) for each in objects(kind, name)], flags.rendered(kind, name)
-    assert [each["kind"] for each in ours] == [each["kind"] for each in theirs]
-    pairs = zip(ours, theirs, strict=True)
-    return [f"{our['kind']} {path}" for our, their in pairs for path in flags.differing(our, their)]
+    return flags.differing_objects(objects(kind, name), flags.rendered(kind, name))
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
