@@ -247,8 +247,8 @@ def plain(value: Any, name: str = "") -> Any:
         fields = {key: plain(part, key) for key, part in value.items()}
         return {key: part for key, part in fields.items() if part not in (None, {}, [])}
     if isinstance(value, list):
-        parts = [plain(part) for part in value]
-        return sorted(parts, key=lambda part: part["name"]) if name in _BY_NAME else parts
+        listed = [plain(part) for part in value]
+        return sorted(listed, key=lambda part: part["name"]) if name in _BY_NAME else listed
     return value
 
 

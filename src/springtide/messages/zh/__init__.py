@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from springtide.messages.zh import flags
+from springtide.messages.zh import flags, tensorboards
 
 TRANSLATIONS: Final[Mapping[str, str]] = {
-    template: translation for subject in (flags,) for template, translation in subject.TRANSLATIONS.items()
+    template: translation for subject in (flags, tensorboards) for template, translation in subject.TRANSLATIONS.items()
 }

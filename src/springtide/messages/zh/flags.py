@@ -51,8 +51,4 @@ TRANSLATIONS: Final = {
         "--role-sequence 在这里不起作用：所有角色同时创建，并互相等待"
     ),
     "--worker-affinity-policy has no effect without --ps": "没有 --ps 时，--worker-affinity-policy 不起作用",
-    "this machine has no {program}, which fetches the code on the embedded cluster. Install it: apt-get install "
-    "{program}, or the package of your system that has it": (
-        "本机没有 {program}，内嵌集群用它获取代码。请安装：apt-get install {program}，或您的系统中包含它的软件包"
-    ),
 }
