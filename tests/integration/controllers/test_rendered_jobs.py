@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs as `submit` renders them: the API server takes every field, and Arena's own binary lists, gets and deletes them."""
+"""Jobs as `submit` renders them: API servers take every field; Arena's own binary lists, gets and deletes them."""
 
 from __future__ import annotations
 
