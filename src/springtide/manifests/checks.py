@@ -51,14 +51,28 @@ def _is_text(value: Any) -> bool:
     return not isinstance(value, (list, tuple)) or all(_is_text(part) for part in value)
 
 
-def unheeded(submission: Submission) -> list[Text]:
-    """Flags that change nothing, for the user to know at submit."""
-    if isinstance(submission, TfJob):
-        return tfjob.unheeded(submission)
+def unheeded(submission: Submission, embedded: bool = False) -> list[Text]:
+    """Flags that change nothing, for the user to know at submit; `embedded`: on the embedded cluster."""
+    found = tfjob.unheeded(submission) if isinstance(submission, TfJob) else []
     if isinstance(submission, EtJob) and submission.spot_instance:
-        why = text("--spot-instance changes nothing: workers may run on nodes that can be taken away without it, too")
-        return [why]
-    return []
+        found.append(
+            text("--spot-instance changes nothing: workers may run on nodes that can be taken away without it, too")
+        )
+    if embedded and submission.gang:
+        found.append(
+            text(
+                "--gang has no effect on the embedded cluster, whose scheduler reads PodGroups: "
+                "start the cluster with tide up --no-operator, and tide operator --gang-scheduling default-scheduler"
+            )
+        )
+    if embedded and isinstance(submission, MpiJob) and submission.gpu_topology:
+        found.append(
+            text(
+                "--gputopology does not place workers by the connections of GPUs on the embedded cluster: "
+                "its scheduler does not know them, and its nodes need the resource aliyun.com/gpu"
+            )
+        )
+    return found
 
 
 def _name(submission: Submission) -> Iterator[Problem]:

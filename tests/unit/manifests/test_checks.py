@@ -157,10 +157,16 @@ def test_a_job_without_workers_may_have_a_chief() -> None:
         (EtJob, {"spot_instance": True}, "--spot-instance"),
         (TfJob, {"starting_timeout": 5}, "--starting-timeout"),
         (TfJob, {"role_sequence": "w,p"}, "--role-sequence"),
+        (MpiJob, {"gang": True}, "--gang"),
+        (MpiJob, {"gpu_topology": True}, "--gputopology"),
     ],
 )
 def test_flags_that_change_nothing_are_named(type_: type[Any], fields: dict[str, Any], named: str) -> None:
-    (message,) = unheeded(submission(type_, **fields))
+    (message,) = unheeded(submission(type_, **fields), embedded=True)
     assert shown(message, Language.ENGLISH).startswith(named)
     assert message.template in TRANSLATIONS
-    assert unheeded(submission(MpiJob)) == []
+    assert unheeded(submission(type_), embedded=True) == []
+
+
+def test_a_gang_is_not_named_on_other_clusters() -> None:
+    assert unheeded(submission(MpiJob, gang=True, gpu_topology=True)) == []

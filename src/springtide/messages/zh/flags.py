@@ -44,6 +44,20 @@ TRANSLATIONS: Final = {
         "--spot-instance 不起作用：没有该参数，worker 也可以运行在可能被回收的节点上"
     ),
     "give each a path of its own": "请为每个卷指定不同的路径",
+    (
+        "--gang has no effect on the embedded cluster, whose scheduler reads PodGroups: "
+        "start the cluster with tide up --no-operator, and tide operator --gang-scheduling default-scheduler"
+    ): (
+        "--gang 在内嵌集群上不起作用，其调度器读取的是 PodGroup：请用 tide up --no-operator 启动集群，"
+        "并运行 tide operator --gang-scheduling default-scheduler"
+    ),
+    (
+        "--gputopology does not place workers by the connections of GPUs on the embedded cluster: "
+        "its scheduler does not know them, and its nodes need the resource aliyun.com/gpu"
+    ): (
+        "--gputopology 在内嵌集群上不会按 GPU 的连接方式放置 worker：其调度器不了解这些连接，"
+        "而且节点需要有资源 aliyun.com/gpu"
+    ),
     "--starting-timeout has no effect: TFJobs of today's operators have no such deadline": (
         "--starting-timeout 不起作用：现在的 operator 的 TFJob 没有这个期限"
     ),
