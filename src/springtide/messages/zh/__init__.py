@@ -6,8 +6,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from springtide.messages.zh import connecting
+from springtide.messages.zh import (
+    connecting,
+    flags,
+    tensorboards,
+)
+
+_SUBJECTS: Final = (
+    connecting,
+    flags,
+    tensorboards,
+)
 
 TRANSLATIONS: Final[Mapping[str, str]] = {
-    template: translation for subject in (connecting,) for template, translation in subject.TRANSLATIONS.items()
+    template: translation for subject in _SUBJECTS for template, translation in subject.TRANSLATIONS.items()
 }
