@@ -17,6 +17,7 @@ from springtide.cli.errors import Failure
 
 if TYPE_CHECKING:
     from springtide.cli.connecting import Target
+    from springtide.cli.jobs.users import Isolation
     from springtide.kube.client import Client
 
 T = TypeVar("T")
@@ -53,6 +54,14 @@ class Session:
 
     def talk(self, conversation: Callable[[Client], Awaitable[T]], *, streams: bool = False) -> T:
         return self.target.talk(conversation, streams=streams)
+
+    async def isolation(self, client: Client) -> Isolation:
+        """Whose jobs the user sees."""
+        # Imported here because most of this is not needed by commands like `version`.
+        from springtide.cli.jobs import users  # noqa: PLC0415
+
+        arena_namespace = self.globals["arena-namespace"] or "arena-system"
+        return await users.isolation_of(client, self.target.connection, self.namespace, arena_namespace)
 
     def _configured(self) -> str:
         return self.config.get("namespace", "")

@@ -48,11 +48,6 @@ def resource_of(obj: Obj) -> Resource:
     raise KeyError(f"{obj['apiVersion']} {obj['kind']}")
 
 
-def shown(resource: Resource, name: str) -> str:
-    kind = resource.kind.lower()
-    return f"{kind}.{resource.group}/{name}" if resource.group else f"{kind}/{name}"
-
-
 async def read(client: Client, line: str, namespace: str) -> tuple[Resource, Key] | None:
     """None for a kind that the cluster does not know."""
     kind, slash, name = line.strip().partition("/")

@@ -20,6 +20,7 @@ from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.request import DeleteOptions, Patch
 from springtide.kube.resources import CONFIGMAPS, Key, Obj, Resource
+from springtide.manifests.bookkeeping import owner_reference, reference
 from springtide.manifests.last_applied import with_last_applied
 from springtide.messages import text
 from springtide.views.trainers import Trainer
@@ -78,7 +79,7 @@ class _Written:
         try:
             created = await client.create(resource, obj, query={"fieldManager": "kubectl-client-side-apply"})
         except errors.AlreadyExists:
-            raise NameTaken(object_lines.shown(resource, obj["metadata"]["name"])) from None
+            raise NameTaken(reference(obj)) from None
         self.found.append((resource, created))
         return created
 
@@ -100,7 +101,7 @@ async def check(client: Client, plan: Plan) -> None:
         resource = object_lines.resource_of(obj)
         found = await client.find(resource, Key.of(obj))
         if found is not None and not await _collected(client, plan, found):
-            raise NameTaken(object_lines.shown(resource, obj["metadata"]["name"]))
+            raise NameTaken(reference(obj))
 
 
 async def submit(client: Client, plan: Plan, report: Report, undone: Callable[[], None]) -> Obj:
@@ -109,12 +110,12 @@ async def submit(client: Client, plan: Plan, report: Report, undone: Callable[[]
     keep = False
     try:
         await written.create(client, plan.config_map)
-        config_map = object_lines.shown(CONFIGMAPS, plan.config_map["metadata"]["name"])
+        config_map = reference(plan.config_map)
         report(config_map, "created")
         report(config_map, "labeled")
         for obj in plan.objects:
             created = await written.create(client, with_last_applied(obj))
-            report(object_lines.shown(object_lines.resource_of(obj), obj["metadata"]["name"]), "created")
+            report(reference(obj), "created")
         keep = True
     except errors.Unreachable:
         keep = True  # the request that was not answered may have been carried out: `delete` needs the ConfigMap
@@ -129,14 +130,9 @@ async def submit(client: Client, plan: Plan, report: Report, undone: Callable[[]
 
 async def own(client: Client, owner: Obj, owned: Sequence[tuple[Resource, Obj]]) -> None:
     """Makes the job the owner of other objects, which are deleted with it."""
-    reference = {
-        **{"apiVersion": owner["apiVersion"], "kind": owner["kind"]},
-        **{"name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"]},
-        **{"blockOwnerDeletion": True, "controller": True},
-    }
     for resource, obj in owned:
         uid = {"op": "test", "path": "/metadata/uid", "value": obj["metadata"]["uid"]}
-        add = {"op": "add", "path": "/metadata/ownerReferences", "value": [reference]}
+        add = {"op": "add", "path": "/metadata/ownerReferences", "value": [owner_reference(owner)]}
         await client.patch(resource, Key.of(obj), [uid, add], Patch.JSON)
 
 
