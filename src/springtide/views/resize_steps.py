@@ -18,6 +18,8 @@ from typing import Any, Final, NamedTuple
 
 from springtide.messages import Text, text
 from springtide.views import sizes
+from springtide.views.states import FINISHED, state_of
+from springtide.views.trainers import Trainer
 
 Obj = Mapping[str, Any]
 
@@ -95,6 +97,11 @@ def hosts_of(config: Obj) -> frozenset[str]:
     return frozenset(names)
 
 
+def has_host_list(trainer: Trainer) -> bool:
+    """Launchers start ranks on the hosts of a list; other kinds find each other by themselves."""
+    return "launcher" in trainer.chiefs
+
+
 def steps(change: Change, seen: Seen) -> tuple[Step, ...]:
     """The first step that is not done is going on; the steps after it have not begun."""
     if seen.job is None:
@@ -119,10 +126,20 @@ def ending(change: Change, seen: Seen) -> Ending | None:
     return _ended_by_job(change, seen) or _ended_by_scaler(change, seen) or _ended_by_steps(change, seen)
 
 
+def timed_out(seen: Seen, found: Sequence[Step]) -> Ending:
+    """The ending of a resize that takes longer than the user waits; it goes on by itself."""
+    step = next((each for each in found if each.progress is Progress.GOING_ON), None)
+    explanation = str(((seen.job or {}).get("status") or {}).get("explanation", ""))
+    if step is None:
+        return Ending(End.TIMED_OUT, text("{why}", why=explanation))
+    why = text("{why}", why=explanation) if explanation else step.detail or step.name
+    return Ending(End.TIMED_OUT, text("not yet: {step}; {why}", step=step.name, why=why))
+
+
 def _ended_by_job(change: Change, seen: Seen) -> Ending | None:
     if seen.job is None:
         return Ending(End.CANCELLED, text("the job was deleted"))
-    if state := sizes.finished(seen.job):
+    if (state := state_of(seen.job)) in FINISHED:
         return Ending(End.FAILED, text("the job has finished before: {state}", state=state))
     if sizes.suspended(seen.job):
         return Ending(End.DEFERRED, text("the job is suspended; the size counts when it is resumed"))
@@ -130,7 +147,7 @@ def _ended_by_job(change: Change, seen: Seen) -> Ending | None:
         return Ending(End.CANCELLED, text("another change gave the job {size} workers", size=now))
     deferred = _condition(seen.job, _DEFERRED)
     if deferred is not None and not seen.by_scaler:
-        return Ending(End.DEFERRED, Text("{why}", {"why": deferred.get("message", "")}))
+        return Ending(End.DEFERRED, text("{why}", why=deferred.get("message", "")))
     return None
 
 
@@ -143,7 +160,7 @@ def _ended_by_scaler(change: Change, seen: Seen) -> Ending | None:
     if failed is None:
         return None
     late = _is_late(seen.scaler, failed)
-    return Ending(End.TIMED_OUT if late else End.FAILED, Text("{why}", {"why": failed.get("message", "")}))
+    return Ending(End.TIMED_OUT if late else End.FAILED, text("{why}", why=failed.get("message", "")))
 
 
 def _is_late(scaler: Obj, failed: Obj) -> bool:
@@ -193,7 +210,7 @@ def _accepted(seen: Seen) -> _Check:
     scaler = seen.scaler or {}
     begun = any(_condition(scaler, type_, anyhow=True) for type_ in (_SCALING, _SUCCEEDED, _FAILED))
     created = _condition(scaler, "Created", anyhow=True) or {}
-    waits = Text("{why}", {"why": created.get("message", "")}) if created and not begun else None
+    waits = text("{why}", why=created.get("message", "")) if created and not begun else None
     return _Check(text("the new size is accepted"), begun, waits)
 
 

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The size of a job, and whether it can have another one.
 
-    wanted("+1", workers(job))          the size that a user asks for
-    refusal(job, 9)                     why not that size, with the range that is allowed
+wanted("+1", workers(job))          the size that a user asks for
+refusal(job, 9)                     why not that size, with the range that is allowed
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from springtide.messages import Text, text
 from springtide.views import trainers
+from springtide.views.states import FINISHED, state_of
 
 Obj = Mapping[str, Any]
 
@@ -98,13 +99,13 @@ class Refusal(NamedTuple):
 
 def refusal(job: Obj, size: int) -> Refusal | None:
     """Why the job cannot have this size, whatever it does at the moment."""
-    name, state = job["metadata"]["name"], finished(job)
+    name, state = job["metadata"]["name"], state_of(job)
     if not worker_field(job)[1]:
         return Refusal(
             text("Job {name} cannot be resized.", name=name),
             text("it has no workers: its spec has no role Worker"),
         )
-    if state:
+    if state in FINISHED:
         return Refusal(
             text("Job {name} cannot be resized.", name=name),
             text("it has finished: {state}", state=state),
@@ -132,13 +133,6 @@ def _nearest(name: str, allowed: Bounds, size: int, now: int) -> Text:
     return text("the nearest size: {command}", command=f"tide scale {name} --workers {nearest}")
 
 
-def finished(job: Obj) -> str:
-    """Succeeded or Failed; empty for a job that has not finished."""
-    conditions = (job.get("status") or {}).get("conditions") or ()
-    held = (each["type"] for each in conditions if each.get("status") == "True")
-    return next((type_ for type_ in held if type_ in ("Succeeded", "Failed")), "")
-
-
 def suspended(job: Obj) -> bool:
     """Whether the job is to be suspended."""
     if trainers.of_job(job).resource == trainers.TRAINING_JOBS:
@@ -153,6 +147,12 @@ def way(job: Obj) -> Way:
     is_training_job = trainers.of_job(job).resource == trainers.TRAINING_JOBS
     runs = (job.get("status") or {}).get("phase") in ("Running", "Scaling")
     return Way.SCALER if is_training_job and runs and not suspended(job) else Way.REPLICAS
+
+
+def unknown_victims(names: Sequence[str], workers: Iterable[Obj]) -> list[str]:
+    """The names that are no workers of the job."""
+    there = {pod["metadata"]["name"] for pod in workers}
+    return [name for name in names if name not in there]
 
 
 def replicas_patch(job: Obj, size: int) -> dict[str, Any]:
