@@ -1,115 +1,124 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs of all kinds: one by its name, or all of a namespace. One request per kind.
-
-A name alone may be that of several jobs, of different kinds.
-"""
+"""A job by its name, whatever its kind."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import difflib
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from springtide.cli.errors import ExitCode, Failure
-from springtide.kube import errors
 from springtide.kube.client import Client
+from springtide.kube.errors import NotFound
 from springtide.kube.request import Scope
 from springtide.kube.resources import PODS, Key, Obj, Resource
 from springtide.messages import text
 from springtide.views import trainers
-from springtide.views.trainers import JobResource, Trainer
+from springtide.views.trainers import JobResource
 
 
-class Found(NamedTuple):
-    trainer: Trainer
+class Job(NamedTuple):
     resource: Resource
-    job: Obj
+    key: Key
+    obj: Obj
+    """As it was read."""
 
     @property
-    def key(self) -> Key:
-        return Key.of(self.job)
+    def name(self) -> str:
+        return self.key.name
+
+    @property
+    def title(self) -> str:
+        return f"{self.resource.kind} {self.key.name}"
+
+    @property
+    def uid(self) -> str:
+        return str(self.obj["metadata"]["uid"])
 
 
-class JobNotFound(Failure):
-    def __init__(self, namespace: str, name: str) -> None:
-        what = text("There is no job {name} in namespace {namespace}.", name=name, namespace=namespace)
-        super().__init__(what, hint=text("see all jobs with: {command}", command="tide list -A"), code=ExitCode.NOT_FOUND)
-        self.namespace, self.name = namespace, name
-
-
-class SeveralJobs(Failure):
-    def __init__(self, namespace: str, name: str, found: Sequence[Trainer]) -> None:
-        types = ", ".join(trainer.name for trainer in found)
-        what = text("There are several jobs {name} in namespace {namespace}.", name=name, namespace=namespace)
-        cause = text("they are of the types {types}", types=types)
-        super().__init__(what, cause, text("choose one with --type"), ExitCode.USAGE)
-        self.namespace, self.name = namespace, name
-
-
-async def one(client: Client, namespace: str, name: str, trainer: Trainer | None = None) -> Found:
-    """The job with this name, of this type if one is given. JobNotFound, SeveralJobs."""
-    found = await named(client, namespace, name, trainer)
+async def find(client: Client, namespace: str, name: str, type_: str = "") -> Job:
+    """Failure if there is no such job, or if there are several. `type_` is a trainer's name, alias or short form."""
+    found = [job for resource in _resources(type_) if (job := await _read(client, resource, Key(namespace, name)))]
+    if type_:
+        found = [job for job in found if trainers.of_job(job.obj) == trainers.by_word(type_)] or found[:1]
     if not found:
-        raise JobNotFound(namespace, name)
+        raise await _absent(client, namespace, name)
     if len(found) > 1:
-        raise SeveralJobs(namespace, name, [each.trainer for each in found])
+        kinds = ", ".join(job.resource.kind for job in found)
+        first = trainers.of_job(found[0].obj).name
+        raise Failure(
+            text("There are several jobs {name}: {kinds}.", name=name, kinds=kinds),
+            hint=text("choose one with: {option}", option=f"--type {first}"),
+            code=ExitCode.USAGE,
+        )
     return found[0]
 
 
-async def named(client: Client, namespace: str, name: str, trainer: Trainer | None = None) -> list[Found]:
-    """All jobs with this name."""
-    found: list[Found] = []
-    for kind in _kinds(trainer):
-        for resource in resources(kind):
-            try:
-                job = await client.get(resource, Key(namespace, name))
-            except errors.NotFound as error:
-                if is_served(error):
-                    break
-                continue
-            found += _of_type([_found(resource, job)], trainer)
-            break
-    return found
+async def again(client: Client, job: Job) -> Job | None:
+    """The job as it is now; None if it is gone, or if another one has its name."""
+    now = await client.find(job.resource, job.key)
+    return job._replace(obj=now) if now is not None and now["metadata"]["uid"] == job.uid else None
 
 
-async def all_jobs(client: Client, namespace: str, trainer: Trainer | None = None) -> list[Found]:
-    """All jobs of a namespace; empty: of all namespaces. A kind that the cluster does not know has no jobs."""
-    found: list[Found] = []
-    for kind in _kinds(trainer):
-        for resource in resources(kind):
-            try:
-                jobs = (await client.list(resource, Scope(namespace))).items
-            except errors.NotFound:
-                continue
-            found += _of_type([_found(resource, job) for job in jobs], trainer)
-            break
-    return found
+async def pods(client: Client, job: Job) -> list[Obj]:
+    """The pods of the job."""
+    scope = Scope(job.key.namespace, labels=trainers.of_job(job.obj).pods_selector(job.name))
+    return [pod for pod in (await client.list(PODS, scope)).items if trainers.owns(job.obj, pod)]
 
 
-async def pods_of(client: Client, found: Found) -> list[Obj]:
-    namespace, name = found.key
-    listing = await client.list(PODS, Scope(namespace, labels=found.trainer.pods_selector(name)))
-    return [pod for pod in listing.items if trainers.owns(found.job, pod)]
+async def workers(client: Client, job: Job) -> list[Obj]:
+    return [pod for pod in await pods(client, job) if trainers.role(pod) == "worker"]
 
 
-def resources(kind: JobResource) -> list[Resource]:
-    """The kind in each of its versions, the best one first."""
-    return [Resource(kind.group, version, kind.plural, kind.kind) for version in kind.versions]
+def _resources(type_: str) -> tuple[JobResource, ...]:
+    if not type_:
+        return trainers.RESOURCES
+    trainer = trainers.by_word(type_)
+    if trainer is None:
+        names = ", ".join(each.name for each in trainers.TRAINERS)
+        raise Failure(
+            text("There is no type of jobs {type}.", type=type_),
+            hint=text("types are: {types}", types=names),
+            code=ExitCode.USAGE,
+        )
+    return (trainer.resource,)
 
 
-def is_served(error: errors.NotFound) -> bool:
-    """Whether the kind is served, and only the object is missing."""
-    return bool(error.details.get("name"))
+async def _read(client: Client, kind: JobResource, key: Key) -> Job | None:
+    """None as well for a kind that the cluster does not have."""
+    for version in kind.versions:
+        resource = Resource(kind.group, version, kind.plural, kind.kind)
+        found = await client.find(resource, key)
+        if found is not None:
+            return Job(resource, key, found)
+    return None
 
 
-def _kinds(trainer: Trainer | None) -> Sequence[JobResource]:
-    return trainers.RESOURCES if trainer is None else (trainer.resource,)
+async def _absent(client: Client, namespace: str, name: str) -> Failure:
+    names = await _names(client, namespace)
+    similar = difflib.get_close_matches(name, names, 1)
+    if similar:
+        hint = text("did you mean {name}?", name=similar[0])
+    elif names:
+        hint = text("the jobs there: {names}", names=_some(names))
+    else:
+        hint = text("there is no job in it at all; those of all namespaces: {command}", command="tide list -A")
+    what = text("There is no job {name} in namespace {namespace}.", name=name, namespace=namespace)
+    return Failure(what, hint=hint, code=ExitCode.NOT_FOUND)
 
 
-def _found(resource: Resource, job: Obj) -> Found:
-    job.setdefault("kind", resource.kind)
-    return Found(trainers.of_job(job), resource, job)
+async def _names(client: Client, namespace: str) -> list[str]:
+    found: set[str] = set()
+    for kind in trainers.RESOURCES:
+        resource = Resource(kind.group, kind.versions[0], kind.plural, kind.kind)
+        try:
+            listing = await client.list(resource, Scope(namespace, metadata_only=True))
+        except NotFound:
+            continue  # the cluster does not have this kind
+        found |= {each["metadata"]["name"] for each in listing.items}
+    return sorted(found)
 
 
-def _of_type(found: Iterable[Found], trainer: Trainer | None) -> list[Found]:
-    """Two types share a kind."""
-    return [each for each in found if trainer is None or each.trainer is trainer]
+def _some(names: Iterable[str], most: int = 5) -> str:
+    shown = list(names)
+    return ", ".join(shown[:most]) + (", …" if len(shown) > most else "")
