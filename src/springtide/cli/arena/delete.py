@@ -43,7 +43,7 @@ async def _delete(session: Session, client: Client, name: str, trainer: Trainer 
 
 
 def _check_owner(isolation: Isolation, there: Present) -> None:
-    owned = there.found.job if there.found else there.config_map
+    owned = there.found.obj if there.found else there.config_map
     if owned is not None and not isolation.shows(owned):
         raise NotYours(there.key.name)
 

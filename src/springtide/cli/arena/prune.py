@@ -14,6 +14,7 @@ from springtide.cli.jobs import deleting, pruning
 from springtide.cli.jobs.pruning import Old
 from springtide.kube.client import Client
 from springtide.views.ages import short_duration
+from springtide.views.trainers import by_word
 
 
 def prune(session: Session, line: Parsed) -> None:
@@ -28,7 +29,7 @@ def prune(session: Session, line: Parsed) -> None:
     async def pruned(client: Client) -> int:
         isolation = await session.isolation(client)
         old = await pruning.old_jobs(client, namespace, since, datetime.now(UTC))
-        shown = [each for each in old if isolation.shows(each.found.job)]
+        shown = [each for each in old if isolation.shows(each.found.obj)]
         for each in shown:
             print(f"Delete {each.view.trainer} {each.view.name} with Age {short_duration(each.age)} ")
             await _delete(client, each)
@@ -39,7 +40,7 @@ def prune(session: Session, line: Parsed) -> None:
 
 
 async def _delete(client: Client, old: Old) -> None:
-    for there in await deleting.present(client, old.view.namespace, old.view.name, old.found.trainer):
+    for there in await deleting.present(client, old.view.namespace, old.view.name, by_word(old.view.trainer)):
         await deleting.delete(client, there)
 
 

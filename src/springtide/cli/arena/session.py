@@ -46,7 +46,8 @@ class Session:
         try:
             return connecting.found(self.globals["config"], "", self.globals["namespace"] or self._configured())
         except Failure as failure:
-            raise ArenaError(f"failed to create arena client: {in_one_line(failure)}") from None
+            reason = in_one_line(failure).replace("--kubeconfig", "--config")
+            raise ArenaError(f"failed to create arena client: {reason}") from None
 
     @property
     def namespace(self) -> str:

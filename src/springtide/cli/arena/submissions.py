@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-import posixpath
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from springtide.cli.arena.errors import ArenaError
-from springtide.cli.arena.flags import FLAGS
+from springtide.cli.arena.flags import FLAGS, SubmitFlag
 from springtide.manifests import parsing
+from springtide.manifests.problems import Problem
 from springtide.manifests.submission import (
     CodeSync,
     Compute,
@@ -25,7 +24,6 @@ from springtide.manifests.submission import (
 )
 
 S = TypeVar("S", bound=Submission)
-pairs = parsing.pairs
 
 _PARTS: Final[Mapping[str, type]] = {
     "code_sync": CodeSync,
@@ -40,9 +38,9 @@ _ROLES: Final = ("worker_role", "ps_role", "chief_role", "evaluator_role")
 def submission(kind: type[S], values: Mapping[str, Any], given: Mapping[str, Any]) -> S:
     """`given` are fields that no flag sets, or that Arena's config file sets where no flag does."""
     try:
-        fields = _nested({flag.target: _read(flag.target, values[flag.name]) for flag in FLAGS[kind]})
-    except ValueError as error:
-        raise ArenaError(f"failed to validate command args: {error}") from None
+        fields = _nested({flag.target: _read(flag, values[flag.name]) for flag in FLAGS[kind]})
+    except Problem as problem:
+        raise ArenaError(problem.arena) from None
     fields["code_sync"] = _code_sync(fields["code_sync"])
     fields["tensorboard"] = _tensorboard(values["tensorboard"], fields["tensorboard"], fields["claims"])
     if kind is TfJob:
@@ -76,25 +74,27 @@ def _built(kind: type, fields: Mapping[str, Any]) -> object:
     return kind(**made)
 
 
-def _read(target: str, value: Any) -> Any:
-    reader = _READERS.get(target.rpartition(".")[2])
-    return reader(value) if reader else value
+def _read(flag: SubmitFlag, value: Any) -> Any:
+    reader = _READERS.get(flag.target.rpartition(".")[2])
+    return reader(f"--{flag.name}", value) if reader else value
 
 
-def _config_files(raw: Sequence[str]) -> tuple[ConfigFile, ...]:
-    found = []
-    for text in dict.fromkeys(raw):
-        local, _, container = text.partition(":")
-        path = Path(local).expanduser().absolute()
-        target = container or str(path)
-        if ":" in container or not target.startswith("/"):
-            raise ValueError(f"--config-file {text}: write LOCAL:CONTAINER, with an absolute path in the container")
-        try:
-            content = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"--config-file {text}: {error}") from None
-        found.append(ConfigFile(directory=posixpath.dirname(target), name=posixpath.basename(target), content=content))
-    return tuple(found)
+def _config_files(flag: str, items: Sequence[str]) -> tuple[ConfigFile, ...]:
+    return tuple(_config_file(flag, item) for item in dict.fromkeys(items))
+
+
+def _config_file(flag: str, item: str) -> ConfigFile:
+    paths = parsing.config_file_paths(flag, item)
+    local = Path(paths.local).expanduser().absolute()
+    try:
+        content = local.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArenaError(f"failed to validate command args: {flag} {item}: {error}") from None
+    return parsing.config_file(paths.container or str(local), content)
+
+
+def _whole(flag: str, value: float) -> int:
+    return int(value)
 
 
 def _code_sync(fields: Mapping[str, str]) -> CodeSync | None:
@@ -124,7 +124,7 @@ def _share_selector(fields: dict[str, Any]) -> None:
         fields[role]["node_selector"] = own or fields["node_selector"]
 
 
-_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+_READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     **dict.fromkeys(
         ("variables", "annotations", "labels", "node_selector", "launcher_selector", "launcher_annotations",
          "worker_annotations"), parsing.pairs,
@@ -134,8 +134,6 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "host_directories": parsing.host_directories,
     "tolerations": parsing.tolerations,
     "config_files": _config_files,
-    "role_sequence": str,
-    **dict.fromkeys(("running_timeout", "starting_timeout", "ttl_after_finished"), int),
+    **dict.fromkeys(("running_timeout", "starting_timeout", "ttl_after_finished"), _whole),
 }  # fmt: skip
-
-assert all(field in {each.name for each in dataclasses.fields(Submission)} for field in ("claims", "variables"))
+"""By the field that is set."""

@@ -17,8 +17,7 @@ from springtide.cli.jobs.users import Isolation
 from springtide.kube.client import Client
 from springtide.kube.resources import PRIORITYCLASSES, Key
 from springtide.manifests import checks, commands, rendering
-from springtide.manifests.submission import DeepSpeedJob, EtJob, MpiJob, PyTorchJob, Submission, TfJob
-from springtide.messages import Language, shown
+from springtide.manifests.submission import DeepSpeedJob, EtJob, LauncherJob, MpiJob, PyTorchJob, Submission, TfJob
 from springtide.views import trainers
 from springtide.views.trainers import Trainer
 
@@ -37,7 +36,10 @@ def _verb(kind: type[Submission], trainer: Trainer) -> Verb:
 
     async def _submit(session: Session, client: Client, line: Parsed, command: str) -> None:
         isolation = await session.isolation(client)
-        wanted = submissions.submission(kind, line.values, _given(session, isolation, command))
+        given = _given(session, isolation, command)
+        if issubclass(kind, LauncherJob) and not line.values["ssh-secret"]:
+            given["ssh_keys"] = ssh_keys.made()
+        wanted = submissions.submission(kind, line.values, given)
         _check(wanted)
         await _check_priority(client, wanted.priority)
         objects = rendering.render(wanted)
@@ -62,10 +64,8 @@ def _given(session: Session, isolation: Isolation, command: str) -> dict[str, An
 
 
 def _check(wanted: Submission) -> None:
-    problems = checks.problems(wanted)
-    if problems:
-        reasons = "; ".join(shown(problem, Language.ENGLISH) for problem in problems)
-        raise ArenaError(f"failed to validate command args: {reasons}")
+    for problem in checks.problems(wanted):
+        raise ArenaError(problem.arena)
 
 
 async def _check_priority(client: Client, name: str) -> None:

@@ -11,13 +11,7 @@ from springtide.cli.arena.errors import ArenaError
 from springtide.cli.errors import Failure
 from springtide.cli.jobs.deleting import NotYours
 from springtide.cli.jobs.finding import JobNotFound, SeveralJobs
-from springtide.cli.jobs.scaling import Direction, NotScalable, OutOfBounds
 from springtide.cli.jobs.submitting import JobExists, LeftOver, NameTaken
-
-_BEYOND: Final = {
-    Direction.OUT: "the number of scaling out plus the number of current workers exceeds the max-workers",
-    Direction.IN: "the number of current workers minus the number of scaling in is less than the min-workers",
-}
 
 
 @contextmanager
@@ -62,16 +56,6 @@ def _not_yours(failure: NotYours) -> str:
     return "you have no privileges to operate the job,because the owner of job is not you"
 
 
-def _not_scalable(failure: NotScalable) -> str:
-    return (
-        f"the job: {failure.name} status: {failure.status} , is not RUNNING or SCALING, please try again later"
-    )
-
-
-def _out_of_bounds(failure: OutOfBounds) -> str:
-    return f"{_BEYOND[failure.direction]}. please try again later"
-
-
 _SENTENCES: Final[dict[type[Failure], Callable[[Any], str]]] = {
     JobNotFound: _not_found,
     SeveralJobs: _several,
@@ -79,6 +63,4 @@ _SENTENCES: Final[dict[type[Failure], Callable[[Any], str]]] = {
     LeftOver: _left_over,
     NameTaken: _taken,
     NotYours: _not_yours,
-    NotScalable: _not_scalable,
-    OutOfBounds: _out_of_bounds,
 }

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from springtide.cli.errors import ExitCode, Failure
 from springtide.cli.jobs import finding, object_lines
-from springtide.cli.jobs.finding import Found
+from springtide.cli.jobs.finding import Job
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import CONFIGMAPS, Key, Obj, Resource
 from springtide.messages import text
-from springtide.views.trainers import TRAINERS, Trainer
+from springtide.views.trainers import TRAINERS, Trainer, of_job
 
 
 class NotYours(Failure):
@@ -35,13 +35,14 @@ class Present:
 
     trainer: Trainer
     key: Key
-    found: Found | None
+    found: Job | None
     config_map: Obj | None
 
 
 async def present(client: Client, namespace: str, name: str, trainer: Trainer | None = None) -> list[Present]:
     """All jobs of this name, and what is left of jobs."""
-    jobs = {each.trainer.name: each for each in await finding.named(client, namespace, name, trainer)}
+    found = await finding.named(client, namespace, name, trainer.name if trainer else "")
+    jobs = {of_job(each.obj).name: each for each in found}
     everything = []
     for each in TRAINERS if trainer is None else (trainer,):
         config_map = await client.find(CONFIGMAPS, Key(namespace, f"{name}-{each.name}"))
@@ -71,12 +72,12 @@ async def _objects(client: Client, there: Present) -> Sequence[tuple[Resource, K
     return objects
 
 
-async def _delete(client: Client, resource: Resource, key: Key, job: Found | None) -> None:
+async def _delete(client: Client, resource: Resource, key: Key, job: Job | None) -> None:
     obj = await client.find(resource, key)
     if obj is None:
         return
     controller = next((each for each in obj["metadata"].get("ownerReferences") or () if each.get("controller")), None)
-    if controller is None or controller["name"] == key.name or (job and controller["uid"] == job.job["metadata"]["uid"]):
+    if controller is None or controller["name"] == key.name or (job and controller["uid"] == job.uid):
         await _removed(client, resource, key, obj["metadata"]["uid"])
 
 

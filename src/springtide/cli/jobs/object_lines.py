@@ -28,12 +28,7 @@ from springtide.kube.resources import (
 )
 from springtide.views import trainers
 
-_SCALE_OUTS: Final = Resource("kai.alibabacloud.com", "v1alpha1", "scaleouts", "ScaleOut")
-_SCALE_INS: Final = Resource("kai.alibabacloud.com", "v1alpha1", "scaleins", "ScaleIn")
-_BUILT_IN: Final = (
-    *(CONFIGMAPS, DEPLOYMENTS, JOBS, ROLEBINDINGS, ROLES, SECRETS, SERVICEACCOUNTS, SERVICES),
-    *(_SCALE_OUTS, _SCALE_INS),
-)
+_BUILT_IN: Final = (CONFIGMAPS, DEPLOYMENTS, JOBS, ROLEBINDINGS, ROLES, SECRETS, SERVICEACCOUNTS, SERVICES)
 
 
 def resource_of(obj: Obj) -> Resource:

@@ -12,7 +12,9 @@ and a second submission says that the job has to be deleted first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Final
 
 from springtide.cli.errors import Failure
 from springtide.cli.jobs import finding, object_lines
@@ -25,6 +27,8 @@ from springtide.manifests.last_applied import with_last_applied
 from springtide.messages import text
 from springtide.views.trainers import Trainer
 
+MANAGER: Final = {"fieldManager": "kubectl-client-side-apply"}
+"""What kubectl and Arena write is theirs: a later `kubectl apply` owns the same fields."""
 Report = Callable[[str, str], None]
 """Told of every object that was written, as `secret/a`, and how: created, labeled."""
 
@@ -40,7 +44,9 @@ class LeftOver(Failure):
     """A ConfigMap without its job: a submission was interrupted, or is in progress."""
 
     def __init__(self, name: str, config_map: str, type_name: str) -> None:
-        what = text("The job {name} exists in part: there is its ConfigMap {config_map}.", name=name, config_map=config_map)
+        what = text(
+            "The job {name} exists in part: there is its ConfigMap {config_map}.", name=name, config_map=config_map
+        )
         cause = text("an earlier submission was interrupted, or another one is in progress")
         hint = text("delete what is left of it: {command}", command=f"tide delete {name} --type {type_name}")
         super().__init__(what, cause, hint)
@@ -77,7 +83,7 @@ class _Written:
     async def create(self, client: Client, obj: Obj) -> Obj:
         resource = object_lines.resource_of(obj)
         try:
-            created = await client.create(resource, obj, query={"fieldManager": "kubectl-client-side-apply"})
+            created = await client.create(resource, obj, query=MANAGER)
         except errors.AlreadyExists:
             raise NameTaken(reference(obj)) from None
         self.found.append((resource, created))
@@ -94,7 +100,7 @@ class _Written:
 async def check(client: Client, plan: Plan) -> None:
     """JobExists, LeftOver, NameTaken."""
     namespace, name = plan.key
-    if await finding.named(client, namespace, name, plan.trainer):
+    if await finding.named(client, namespace, name, plan.trainer.name):
         raise JobExists(name)
     await _check_config_map(client, plan)
     for obj in plan.objects:
@@ -146,14 +152,11 @@ async def _check_config_map(client: Client, plan: Plan) -> None:
 async def _collected(client: Client, plan: Plan, obj: Obj) -> bool:
     """Whether the object was one of an earlier job of this name. Such objects are deleted with their job, but not at
     once: then it is done here."""
-    namespace, name = plan.key
-    kind = plan.objects[-1]["kind"]
+    kind, name = plan.objects[-1]["kind"], plan.key.name
     owners = obj["metadata"].get("ownerReferences") or ()
     if not any((each["kind"], each["name"], each.get("controller")) == (kind, name, True) for each in owners):
         return False
     resource = object_lines.resource_of(obj)
-    try:
+    with suppress(errors.NotFound):
         await client.delete(resource, Key.of(obj), DeleteOptions("Background", uid=obj["metadata"]["uid"]))
-    except errors.NotFound:
-        pass
     return True
