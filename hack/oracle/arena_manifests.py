@@ -18,9 +18,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-import arena
 import control_plane
 import yaml
+
+import arena
 
 USER = ("kubernetes-admin", "0123456789abcdef0123456789abcdef")
 """Stands for whoever recorded."""

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from springtide.manifests import type_checks
+from springtide.manifests import tfjob, type_checks
 from springtide.manifests.labels import RESERVED
 from springtide.manifests.parsing import is_qualified
 from springtide.manifests.problems import Problem, malformed, missing, too_small, unknown
-from springtide.manifests.submission import LauncherJob, MpiJob, Pairs, PyTorchJob, Submission, TfJob
-from springtide.messages import text
+from springtide.manifests.submission import EtJob, LauncherJob, MpiJob, Pairs, PyTorchJob, Submission, TfJob
+from springtide.messages import Text, text
 
 LONGEST_NAME: Final = 49
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -37,6 +37,16 @@ def problems(submission: Submission) -> list[Problem]:
         if isinstance(submission, type_):
             found += check(submission)
     return found
+
+
+def unheeded(submission: Submission) -> list[Text]:
+    """Flags that change nothing, for the user to know at submit."""
+    if isinstance(submission, TfJob):
+        return tfjob.unheeded(submission)
+    if isinstance(submission, EtJob) and submission.spot_instance:
+        why = text("--spot-instance changes nothing: workers may run on nodes that can be taken away without it, too")
+        return [why]
+    return []
 
 
 def _name(submission: Submission) -> Iterator[Problem]:

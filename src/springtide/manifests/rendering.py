@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from springtide.manifests import bookkeeping, etjob, mpijob, values
+from springtide.manifests import bookkeeping, etjob, mpijob, pytorchjob, tfjob, values
 from springtide.manifests.objects import Obj
-from springtide.manifests.submission import DeepSpeedJob, EtJob, MpiJob, Submission
+from springtide.manifests.submission import DeepSpeedJob, EtJob, MpiJob, PyTorchJob, Submission, TfJob
 
 
 class _Type(NamedTuple):
@@ -22,6 +22,8 @@ _TYPES: Final[dict[type[Submission], _Type]] = {
     EtJob: _TRAINING_JOB,
     DeepSpeedJob: _TRAINING_JOB,
     MpiJob: _Type(mpijob.objects, mpijob.values),
+    TfJob: _Type(tfjob.objects, tfjob.values),
+    PyTorchJob: _Type(pytorchjob.objects, pytorchjob.values),
 }
 
 
