@@ -19,6 +19,7 @@ from springtide.views import trainers
 
 MANAGER: Final = "tide"
 _DRY: Final = {"dryRun": "All"}
+_OF_THE_SERVER: Final = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
 _TRAINED: Final = frozenset((kind.group, kind.kind) for kind in trainers.RESOURCES)
 
 
@@ -57,7 +58,7 @@ async def create(
         resource = await kinds.resource(obj)
         kind, name = resource.kind, obj["metadata"]["name"]
         try:
-            made = Created(resource, await client.create(resource, obj, query=query))
+            made = Created(resource, await client.create(resource, _fresh(obj), query=query))
         except AlreadyExists:
             raise _exists(resource, name) from None
         except (Invalid, BadRequest) as error:
@@ -69,6 +70,12 @@ async def create(
     return found
 
 
+def _fresh(obj: Obj) -> Obj:
+    """Without what the server writes: the manifest may be one that the server has returned."""
+    metadata = {name: value for name, value in obj["metadata"].items() if name not in _OF_THE_SERVER}
+    return {**{name: value for name, value in obj.items() if name != "status"}, "metadata": metadata}
+
+
 def _exists(resource: Resource, name: str) -> Failure:
     compare = "tide diff -f FILE"
     hint = text("compare the two: {command}", command=compare)
@@ -78,7 +85,7 @@ def _exists(resource: Resource, name: str) -> Failure:
             compare=compare,
             delete=f"tide delete {name}",
         )
-    return Failure(text("There is a {kind} {name} already.", kind=resource.kind, name=name), hint=hint)
+    return Failure(text("{kind} {name} exists already.", kind=resource.kind, name=name), hint=hint)
 
 
 async def differences(client: Client, manifests: Iterable[Obj]) -> list[Difference]:

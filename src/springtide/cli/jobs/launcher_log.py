@@ -17,8 +17,9 @@ from springtide.cli.jobs.waiting import Observer
 from springtide.kube import request
 from springtide.kube.client import Client
 from springtide.kube.errors import ApiError
-from springtide.kube.resources import PODS, Key, Obj
+from springtide.kube.resources import PODS, Key
 from springtide.views import trainers
+from springtide.views.trainers import Obj
 
 _LOOK_AGAIN: Final = 0.3
 _PROGRESS: Final = b'{"springtide":"progress"'

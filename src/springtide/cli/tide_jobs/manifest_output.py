@@ -68,11 +68,11 @@ def dry_run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds both options to a command, which gets a `DryRun`."""
 
     @functools.wraps(command)
-    def with_dry_run(*args: Any, dry_run: str, output: str, **options: Any) -> Any:
-        return command(*args, dry_run=DryRun(dry_run, output), **options)
+    def with_dry_run(*args: Any, dry_run: str, output: str | None, **options: Any) -> Any:
+        return command(*args, dry_run=DryRun(dry_run, output or ""), **options)
 
     found = click.option(
-        "-o", "--output", type=click.Choice(["yaml", "json", "name"]), default="", help="How to print the objects."
+        "-o", "--output", type=click.Choice(["yaml", "json", "name"]), help="How to print the objects."
     )(with_dry_run)
     return click.option(
         "--dry-run",

@@ -12,7 +12,7 @@ import click
 
 from springtide.cli import speaking
 from springtide.cli.connecting import Target
-from springtide.cli.errors import ExitCode, Failure
+from springtide.cli.errors import ExitCode
 from springtide.cli.jobs import creating, running
 from springtide.cli.jobs.creating import Created
 from springtide.cli.jobs.finding import Job
@@ -72,9 +72,7 @@ def _follow(target: Target, job: Job) -> None:
             answer = _asked(job)
             if answer is Answer.GO_ON:
                 continue
-            if answer is Answer.STOP:
-                _stop(target, job)
-            raise _detached(job) from None
+            click.get_current_context().exit(_stop(target, job) if answer is Answer.STOP else _detach(job))
         speaking.note(text("Job {name} has succeeded.", name=job.name))
         return
 
@@ -98,22 +96,18 @@ def _asked(job: Job) -> Answer:
             return Answer(line.strip().lower()[:1])
 
 
-def _stop(target: Target, job: Job) -> None:
+def _stop(target: Target, job: Job) -> ExitCode:
     async def deleted(client: Client) -> None:
         with suppress(NotFound):
             await client.delete(job.resource, job.key, DeleteOptions(propagation="Background", uid=job.uid))
 
     target.talk(deleted)
-    raise Failure(text("Job {name} is stopped and deleted.", name=job.name), code=ExitCode.CANCELLED)
+    speaking.note(text("Job {name} is stopped and deleted.", name=job.name))
+    return ExitCode.CANCELLED
 
 
-def _detached(job: Job) -> Failure:
-    return Failure(
-        text("Detached from job {name}, which goes on.", name=job.name),
-        hint=text(
-            "follow it: {follow}; stop it: {stop}",
-            follow=f"tide logs -f {job.name}",
-            stop=f"tide delete {job.name}",
-        ),
-        code=ExitCode.JOB_NOT_FINISHED,
-    )
+def _detach(job: Job) -> ExitCode:
+    speaking.note(text("Detached from job {name}, which goes on.", name=job.name))
+    speaking.note(text("Follow it: {command}", command=f"tide logs -f {job.name}"))
+    speaking.note(text("Stop it: {command}", command=f"tide delete {job.name}"))
+    return ExitCode.JOB_NOT_FINISHED
