@@ -21,8 +21,8 @@ from springtide.cli.errors import ExitCode, Failure
 _HERE: Final = "springtide.cli.arena"
 
 
-def _instead(name: str, help_text: str) -> Branch:
-    return Branch(name, help_text, f"{_HERE}.instead:{name.upper()}")
+def _instead(name: str, help_text: str, aliases: Sequence[str] = ()) -> Branch:
+    return Branch(name, help_text, f"{_HERE}.instead:{name.upper()}", tuple(aliases))
 
 
 ROOT: Final = Branch(
@@ -60,6 +60,9 @@ ROOT: Final = Branch(
             Branch("etjob", "Submit an elastic Horovod job", f"{_HERE}.submit:ETJOB", ("et",), '"COMMAND"'),
             Branch("mpijob", "Submit an MPIJob", f"{_HERE}.submit:MPIJOB", ("mpi", "mj"), '"COMMAND"'),
             Branch("pytorchjob", "Submit a PyTorchJob", f"{_HERE}.submit:PYTORCHJOB", ("pytorch",), '"COMMAND"'),
+            *(_instead(name, f"Jobs of {system}: not here; says what to use instead", aliases)
+              for name, system, *aliases in (("horovodjob", "Horovod", "hj"), ("rayjob", "Ray", "rj"),
+                                             ("sparkjob", "Spark", "spark"), ("volcanojob", "Volcano", "vj"))),
             Branch("tfjob", "Submit a TFJob", f"{_HERE}.submit:TFJOB", ("tf",), '"COMMAND"'),
         )),
         Branch("top", "Show the use of GPUs", commands=(
@@ -103,9 +106,9 @@ def _guarded(words: Sequence[str]) -> int:
 def run(words: Sequence[str], log: Log) -> None:
     if words[:1] == ["__complete"]:
         # Imported here because it is only needed when TAB is pressed.
-        from springtide.cli.arena import completing  # noqa: PLC0415
+        from springtide.cli.arena.completing import complete  # noqa: PLC0415
 
-        completing.complete(ROOT, words[1:])
+        complete(ROOT, words[1:])
         return
     if command_tree.first_argument(words) == "help":
         words = [*(word for word in words if word != "help"), "--help"]
@@ -115,7 +118,7 @@ def run(words: Sequence[str], log: Log) -> None:
     verb = found.branch.verb() if found.branch.entry else Verb((), lambda session, line: None)
     flags = (*GLOBAL_FLAGS, *verb.flags)
     try:
-        line = pflag.parsed(flags, found.words)
+        line = pflag.parsed(flags, () if verb.takes_anything else found.words)
     except pflag.HelpWanted:
         _help(found, verb)
         return

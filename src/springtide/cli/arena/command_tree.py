@@ -37,6 +37,8 @@ class Verb:
     run: Callable[[Session, Parsed], None]
     needs_arguments: str = ""
     """The error without arguments; empty: none are needed."""
+    takes_anything: bool = False
+    """Whether flags and arguments do not matter."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ def _instead(name: str, reason: str, instead: str) -> Verb:
     def refuse(session: Session, line: Parsed) -> None:
         raise ArenaError(f"arena {name} is not part of Springtide: {reason}; {instead}")
 
-    return Verb((), refuse)
+    return Verb((), refuse, takes_anything=True)
 
 
 CRON: Final = _instead(
@@ -37,4 +37,18 @@ MODEL: Final = _instead(
 )
 SERVE: Final = _instead(
     "serve", "Springtide trains and does not serve", "serve the model with KServe: https://kserve.github.io"
+)
+HOROVODJOB: Final = _instead(
+    "submit horovodjob",
+    "it is the older form of an MPIJob",
+    "use `arena submit mpijob`, or `arena submit etjob` for a job that can be resized",
+)
+RAYJOB: Final = _instead("submit rayjob", "it needs KubeRay", "create a RayJob with kubectl")
+SPARKJOB: Final = _instead(
+    "submit sparkjob", "it needs the operator for Spark", "create a SparkApplication with kubectl"
+)
+VOLCANOJOB: Final = _instead(
+    "submit volcanojob",
+    "it needs Volcano",
+    "use `arena submit pytorchjob --gang`, or create a Volcano Job with kubectl",
 )

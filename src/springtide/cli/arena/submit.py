@@ -14,9 +14,10 @@ from springtide.cli.arena.wording import in_arenas_words
 from springtide.cli.jobs import ssh_keys, submitting
 from springtide.cli.jobs.submitting import Plan
 from springtide.cli.jobs.users import Isolation
+from springtide.kube import errors
 from springtide.kube.client import Client
-from springtide.kube.resources import PRIORITYCLASSES, Key
-from springtide.manifests import checks, commands, rendering
+from springtide.kube.resources import PODS, PRIORITYCLASSES, SERVICES, Key
+from springtide.manifests import checks, commands, ports, rendering
 from springtide.manifests.submission import DeepSpeedJob, EtJob, LauncherJob, MpiJob, PyTorchJob, Submission, TfJob
 from springtide.views import trainers
 from springtide.views.trainers import Trainer
@@ -41,6 +42,8 @@ def _verb(kind: type[Submission], trainer: Trainer) -> Verb:
             given["ssh_keys"] = ssh_keys.made()
         wanted = submissions.submission(kind, line.values, given)
         _check(wanted)
+        if isinstance(wanted, TfJob):
+            wanted = await _with_ports(client, wanted)
         await _check_priority(client, wanted.priority)
         objects = rendering.render(wanted)
         config_map = rendering.kept_beside(wanted, objects, isolation.isolated)
@@ -74,6 +77,15 @@ async def _check_priority(client: Client, name: str) -> None:
             f"failed to validate command args: the priority {name} doesn't exist. "
             "Please check with `kubectl get pc` to get a valid priority"
         )
+
+
+async def _with_ports(client: Client, job: TfJob) -> TfJob:
+    """Ports that nothing on the hosts uses; without the right to look, the operator's."""
+    try:
+        pods, services = (await client.list(PODS)).items, (await client.list(SERVICES)).items
+    except errors.Forbidden:
+        return job
+    return ports.chosen(job, ports.used(pods, services))
 
 
 def _report(line: str, done: str) -> None:

@@ -53,15 +53,14 @@ async def _connected(socket: WebSocket, *, terminal: bool) -> int:
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
-    def typed() -> bool:
+    def typed() -> None:
         keys = os.read(sys.stdin.fileno(), _CHUNK)
         if keys:
             send(_STDIN + keys)
-            return True
+            return
         loop.remove_reader(sys.stdin.fileno())
         if socket.protocol == PROTOCOLS[0]:
             send(_CLOSE)
-        return False
 
     def resized() -> None:
         size = shutil.get_terminal_size()
@@ -73,14 +72,19 @@ async def _connected(socket: WebSocket, *, terminal: bool) -> int:
     try:
         loop.add_reader(sys.stdin.fileno(), typed)
     except PermissionError:  # a file, which never has to be waited for
-        while typed():
-            await asyncio.sleep(0)
+        await _send_file(socket)
     try:
         return await _output(socket)
     finally:
         loop.remove_reader(sys.stdin.fileno())
         for task in tasks:
             task.cancel()
+
+
+async def _send_file(socket: Sends) -> None:
+    while content := os.read(sys.stdin.fileno(), _CHUNK):
+        await socket.send(_STDIN + content)
+    await socket.send(_CLOSE)
 
 
 async def _output(socket: WebSocket) -> int:
