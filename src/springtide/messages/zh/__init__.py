@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+<<<<<<< HEAD
 from springtide.messages.zh import (
     connecting,
     flags,
@@ -20,4 +21,12 @@ _SUBJECTS: Final = (
 
 TRANSLATIONS: Final[Mapping[str, str]] = {
     template: translation for subject in _SUBJECTS for template, translation in subject.TRANSLATIONS.items()
+=======
+from springtide.messages.zh import connecting, flags, submitting
+
+TRANSLATIONS: Final[Mapping[str, str]] = {
+    template: translation
+    for subject in (connecting, flags, submitting)
+    for template, translation in subject.TRANSLATIONS.items()
+>>>>>>> arena
 }
