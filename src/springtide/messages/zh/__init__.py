@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 <<<<<<< HEAD
+<<<<<<< HEAD
 from springtide.messages.zh import (
     connecting,
     flags,
@@ -29,4 +30,12 @@ TRANSLATIONS: Final[Mapping[str, str]] = {
     for subject in (connecting, flags, submitting)
     for template, translation in subject.TRANSLATIONS.items()
 >>>>>>> arena
+=======
+from springtide.messages.zh import connecting, job_verbs
+
+TRANSLATIONS: Final[Mapping[str, str]] = {
+    template: translation
+    for subject in (connecting, job_verbs)
+    for template, translation in subject.TRANSLATIONS.items()
+>>>>>>> verbs
 }
