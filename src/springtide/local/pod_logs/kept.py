@@ -37,6 +37,7 @@ _MOST_LABELS: Final = 8 << 10
 _UID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _NAME: Final = re.compile(rf"([^_/]+)_([^_/]+)_(\d+)_(\d+)_({_UID})")
 
+_DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
 _JOB_LABELS: Final = ("training.kubeflow.org/job-name", "training-job-name", "mpi-job-name", "mpi_job_name")
 """One of them is on every pod of a training job, whoever made the pod: this operator, et-operator, training-operator or
 mpi-operator."""
@@ -55,6 +56,8 @@ class Pod(msgspec.Struct, frozen=True, omit_defaults=True):
     labels: dict[str, str] = {}
     owner: dict[str, str] = {}
     """Its controller: apiVersion, kind, name and uid."""
+    container: str = ""
+    """The one that users look at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,14 @@ def pod_of(obj: Mapping[str, Any], node: str) -> Pod | None:
         metadata.get("creationTimestamp") or "",
         _bounded(labels),
         {part: str(owner[part]) for part in ("apiVersion", "kind", "name", "uid") if part in owner},
+        _main_container(obj),
     )
+
+
+def _main_container(obj: Mapping[str, Any]) -> str:
+    names = [each["name"] for each in (obj.get("spec") or {}).get("containers") or ()]
+    named = (obj["metadata"].get("annotations") or {}).get(_DEFAULT_CONTAINER, "")
+    return named if named in names else next(iter(names), "")
 
 
 def _bounded(labels: Mapping[str, str]) -> dict[str, str]:

@@ -135,7 +135,7 @@ def _shown(entry: Entry, pod: Pod) -> Obj:
     if pod.owner:
         metadata["ownerReferences"] = [{**pod.owner, "controller": True}]
     removed = datetime.fromtimestamp(entry.removed // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    about = {"pod": pod.name, "uid": pod.uid, "job": pod.job, "node": pod.node}
+    about = {"pod": pod.name, "uid": pod.uid, "job": pod.job, "node": pod.node, "defaultContainer": pod.container}
     containers = [
         {"name": name, "restartCount": numbers[-1], "attempts": numbers}
         for name, numbers in kept.attempts(entry.path).items()
