@@ -6,36 +6,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-<<<<<<< HEAD
-<<<<<<< HEAD
 from springtide.messages.zh import (
     connecting,
     flags,
+    job_verbs,
+    submitting,
     tensorboards,
 )
 
 _SUBJECTS: Final = (
     connecting,
     flags,
+    job_verbs,
+    submitting,
     tensorboards,
 )
 
 TRANSLATIONS: Final[Mapping[str, str]] = {
     template: translation for subject in _SUBJECTS for template, translation in subject.TRANSLATIONS.items()
-=======
-from springtide.messages.zh import connecting, flags, submitting
-
-TRANSLATIONS: Final[Mapping[str, str]] = {
-    template: translation
-    for subject in (connecting, flags, submitting)
-    for template, translation in subject.TRANSLATIONS.items()
->>>>>>> arena
-=======
-from springtide.messages.zh import connecting, job_verbs
-
-TRANSLATIONS: Final[Mapping[str, str]] = {
-    template: translation
-    for subject in (connecting, job_verbs)
-    for template, translation in subject.TRANSLATIONS.items()
->>>>>>> verbs
 }
