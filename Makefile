@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 AGAIN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install uninstall test test-unit test-clusters test-docs test-pythons check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-takeover test-programs test-robustness test-robustness-pods e2e e2e-horovod e2e-elastic fetch bench bench-pods bench-operator bench-resize bench-allreduce campaign
+.PHONY: help demo install uninstall test test-unit test-clusters test-docs test-pythons check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-takeover test-programs test-robustness test-robustness-pods e2e e2e-horovod e2e-elastic fetch bench bench-pods bench-operator bench-resize bench-allreduce bench-cli campaign
 
 help: ## what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -142,6 +142,9 @@ bench-operator: oracle ## our operator and Kubeflow's side by side: jobs a secon
 
 bench-resize: $(READY) ## a training group that grows, shrinks and loses a rank, beside Horovod Elastic and torchrun
 	@PYTHONPATH=. $(BIN)/python benchmarks/resize.py
+
+bench-cli: oracle ## commands on a thousand jobs beside kubectl and Arena's own program, on both servers
+	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(BIN)/python benchmarks/cli.py --arena $$($(BIN)/python hack/oracle/arena.py)/arena
 
 bench-allreduce: $(READY) ## sums over ranks beside gloo and Open MPI, and how soon eight ranks begin
 	@PYTHONPATH=. $(BIN)/python benchmarks/allreduce.py

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 import springtide
 from springtide.cli import last_resort
+from springtide.cli.speaking import LANGUAGE
 
 _COMMANDS = {
     "up": ("springtide.cli.cluster.up", "up", "Start the embedded cluster."),
@@ -91,9 +92,17 @@ class _Lazy(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Complete commands, options and names by TAB: tide completion --help",
 )
+@click.option(
+    "--lang",
+    type=click.Choice(["en", "zh"]),
+    help="Language of the messages.  [default: that of the locale]",
+)
 @click.version_option(message=_VERSION)
-def tide() -> None:
+@click.pass_context
+def tide(ctx: click.Context, lang: str | None) -> None:
     """Springtide: training jobs that grow into idle capacity and give it back."""
+    if lang:
+        ctx.meta[LANGUAGE] = lang
 
 
 @click.command()

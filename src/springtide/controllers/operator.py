@@ -38,11 +38,12 @@ from springtide.kube.client import Client
 from springtide.kube.controller import Controller
 from springtide.kube.counting import Counted
 from springtide.kube.events import EventRecorder
+from springtide.kube.http_transport import HttpTransport
 from springtide.kube.informer import Informer, Informers
 from springtide.kube.leader import LeaderElector
 from springtide.kube.limiting import Bucket, Limited
 from springtide.kube.resources import Key, Resource
-from springtide.kube.transport import HttpTransport, Transport
+from springtide.kube.transport import Transport
 
 logger = logging.getLogger(__name__)
 

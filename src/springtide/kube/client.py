@@ -24,7 +24,7 @@ from springtide.event_loop.slices import in_slices
 from springtide.kube import config, errors, request
 from springtide.kube.request import EVERYTHING, NO_QUERY, DeleteOptions, Patch, Request, Response, Scope
 from springtide.kube.resources import Key, Obj, Resource
-from springtide.kube.transport import HttpTransport, Transport, WebSocket, websockets_of
+from springtide.kube.transport import Transport, WebSocket, websockets_of
 
 PAGE = 500
 REPEATS = 5
@@ -52,10 +52,13 @@ class Client:
     @classmethod
     async def connect(cls, kubeconfig: str = "", context: str = "") -> Self:
         """A client for the cluster that kubectl would use here; see `config.discover`."""
-        return cls(HttpTransport(await config.discover(kubeconfig, context)))
+        return cls.over_http(await config.discover(kubeconfig, context))
 
     @classmethod
     def over_http(cls, connection: config.Connection) -> Self:
+        # Imported here because aiohttp takes longer to import than a command with a transport of its own runs.
+        from springtide.kube.http_transport import HttpTransport  # noqa: PLC0415
+
         return cls(HttpTransport(connection))
 
     async def close(self) -> None:

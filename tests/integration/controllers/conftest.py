@@ -18,8 +18,8 @@ from springtide.api.kinds.registry import DEFINED
 from springtide.api.schema.definitions import definition
 from springtide.kube import config, definitions
 from springtide.kube.client import Client
+from springtide.kube.http_transport import HttpTransport
 from springtide.kube.resources import NAMESPACES, SERVICEACCOUNTS, Key
-from springtide.kube.transport import HttpTransport
 from springtide.local.access.identity import MASTERS, User
 from springtide.local.apiserver.loopback import Loopback
 from springtide.local.cluster import Options, running

@@ -204,13 +204,14 @@ async def test_workers_leave_a_node_that_is_drained_with_notice(operated: World,
 async def test_of_a_shrinking_job_those_on_a_cordoned_node_go(operated: World) -> None:
     async with AsyncExitStack() as stack:
         going, staying = [await _node(operated, stack, name) for name in ("going", "staying")]
+        # Long before the resize: the operator watches nodes and jobs in streams of their own.
+        await operated.client.patch(NODES, Key("", going), {"spec": {"unschedulable": True}})
         await operated.submit(job(command=ELASTIC, workers=3))
         await operated.until_workers(0, 1, 2)
         for index, node in enumerate((staying, going, staying)):
             await operated.kubelet.run(f"{NAME}-worker-{index}", node)
         await operated.launcher_runs()
         await operated.until_condition("Running")
-        await operated.client.patch(NODES, Key("", going), {"spec": {"unschedulable": True}})
         await operated.resize(2)
         await operated.until_listed(0, 2)
         await operated.until(operated.workers, lambda found: f"{NAME}-worker-1" not in found)

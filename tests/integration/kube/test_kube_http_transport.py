@@ -13,8 +13,8 @@ from aiohttp import web
 
 from springtide.kube import errors
 from springtide.kube.config import Connection, bearer
+from springtide.kube.http_transport import HttpTransport
 from springtide.kube.request import Request
-from springtide.kube.transport import HttpTransport
 
 MEGABYTE = b"x" * 1_000_000
 ARRIVED = web.AppKey("arrived", asyncio.Event)

@@ -15,9 +15,9 @@ from springtide.kube import errors, transport
 from springtide.kube.client import Client
 from springtide.kube.config import Connection, bearer
 from springtide.kube.exec import PROTOCOLS, Ended, TimedOut, execute
+from springtide.kube.http_transport import HttpTransport
 from springtide.kube.request import Request
 from springtide.kube.resources import Key
-from springtide.kube.transport import HttpTransport
 
 EXEC = "/api/v1/namespaces/ns/pods/{pod}/exec"
 SEEN = web.AppKey("seen", list[web.Request])

@@ -6,4 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-TRANSLATIONS: Final[Mapping[str, str]] = {}
+from springtide.messages.zh import connecting
+
+TRANSLATIONS: Final[Mapping[str, str]] = {
+    template: translation for subject in (connecting,) for template, translation in subject.TRANSLATIONS.items()
+}

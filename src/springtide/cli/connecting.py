@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cluster of a command on jobs: the options that choose it, and requests to it.
+
+    @click.command("list")
+    @on_cluster(all_namespaces=True)
+    def list_(target: Target) -> None:
+        found = target.talk(lambda client: client.list(PODS, Scope(target.namespace)))
+
+The cluster is that of `--kubeconfig` and `--context`; without them that of $KUBECONFIG or ~/.kube/config, as for
+kubectl; without those files the embedded cluster of this machine, if exactly one runs; in a pod the pod's own cluster.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import ssl
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from springtide.cli import places
+from springtide.cli.errors import ExitCode, Failure
+from springtide.kube import blocking_transport, config, errors, kubeconfig
+from springtide.kube.client import Client
+from springtide.local.datadir import DataDir
+from springtide.messages import Text, text
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A cluster, and the namespace in it."""
+
+    connection: config.Connection
+    namespace: str
+    """Empty: all."""
+    embedded: str = ""
+    """The name of the embedded cluster that was found without any kubeconfig."""
+
+    def talk(self, conversation: Callable[[Client], Awaitable[T]], *, streams: bool = False) -> T:
+        """Runs a conversation with the cluster's API; `streams` where requests run at the same time."""
+
+        async def connected() -> T:
+            async with self.client(streams=streams) as client:
+                return await conversation(client)
+
+        return self.guarded(connected)
+
+    def client(self, *, streams: bool = False) -> Client:
+        if streams or not blocking_transport.suits(self.connection):
+            return Client.over_http(self.connection)
+        return Client(blocking_transport.BlockingTransport(self.connection))
+
+    def guarded(self, run: Callable[[], Awaitable[T]]) -> T:
+        """An error of the API ends the command with the server's message, a cause and a hint."""
+
+        async def awaited() -> T:
+            return await run()
+
+        try:
+            return asyncio.run(awaited())
+        except config.ConfigError as error:  # credentials that are fetched with the first request
+            raise no_cluster(str(error)) from None
+        except errors.ApiError as error:
+            raise explained(error) from None
+
+
+def on_cluster(*, all_namespaces: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Adds the options to a command, which gets the `Target` as first argument."""
+
+    def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def with_target(*args: Any, namespace: str, kubeconfig: str, context: str, **options: Any) -> Any:
+            everywhere = options.pop("everywhere", False)
+            target = found(kubeconfig, context, namespace)
+            if everywhere:
+                target = Target(target.connection, "", target.embedded)
+            return command(target, *args, **options)
+
+        wrapped: Callable[..., Any] = with_target
+        if all_namespaces:
+            wrapped = click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="In all namespaces.")(
+                wrapped
+            )
+        for option in (
+            click.option("--kubeconfig", default="", metavar="FILE", help="The kubeconfig file of the cluster."),
+            click.option("--context", default="", metavar="NAME", help="The context in the kubeconfig."),
+            click.option(
+                "-n", "--namespace", default="", metavar="NAME", help="The namespace.  [default: the context's]"
+            ),
+        ):
+            wrapped = option(wrapped)
+        return wrapped
+
+    return decorated
+
+
+def found(kubeconfig_path: str = "", context: str = "", namespace: str = "") -> Target:
+    try:
+        connection, embedded = asyncio.run(_connection(kubeconfig_path, context))
+    except config.ConfigError as error:
+        raise no_cluster(str(error)) from None
+    return Target(connection, namespace or connection.namespace, embedded)
+
+
+async def _connection(kubeconfig_path: str, context: str) -> tuple[config.Connection, str]:
+    if not kubeconfig_path and not context and not _has_kubeconfig() and (name := _only_embedded()):
+        return await config.from_kubeconfig(str(DataDir(places.clusters() / name).kubeconfig)), name
+    return await config.discover(kubeconfig_path, context), ""
+
+
+def _has_kubeconfig() -> bool:
+    """Whether kubectl would have a context to use."""
+    paths = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
+    if not kubeconfig.existing(paths):
+        return False
+    try:
+        return bool(kubeconfig.read(paths).current)
+    except (OSError, ValueError):
+        return True  # a broken file is reported by whatever reads it next
+
+
+def _only_embedded() -> str:
+    running = [name for name in places.cluster_names() if DataDir(places.clusters() / name).is_running()]
+    return running[0] if len(running) == 1 else ""
+
+
+def no_cluster(cause: str) -> Failure:
+    running = [name for name in places.cluster_names() if DataDir(places.clusters() / name).is_running()]
+    if len(running) > 1:
+        command = f"export KUBECONFIG={DataDir(places.clusters() / running[0]).kubeconfig}"
+        hint = text("{number} embedded clusters run; choose one with: {command}", number=len(running), command=command)
+    else:
+        hint = text(
+            "start one on this machine with: {command}, or name another's kubeconfig with --kubeconfig FILE",
+            command=f"{places.program()} up -d",
+        )
+    return Failure(text("There is no cluster to use."), Text("{cause}", {"cause": cause}), hint)
+
+
+def explained(error: errors.ApiError) -> Failure:
+    """An API error as the user is told of it."""
+    cause = Text("{cause}", {"cause": error.message})
+    if isinstance(error, errors.Unreachable):
+        if isinstance(error.__cause__, ssl.SSLError):
+            what = text("The cluster's certificate, or yours, was not accepted.")
+            hint = text("the kubeconfig may be of another cluster, or its certificate may have expired")
+            return Failure(what, cause, hint, ExitCode.NO_RIGHTS)
+        hint = text("is it running? Try: {command}", command="kubectl cluster-info")
+        return Failure(text("The cluster does not answer."), cause, hint)
+    if isinstance(error, errors.Unauthorized):
+        hint = text("the credentials in the kubeconfig are missing, wrong or expired; get new ones")
+        return Failure(text("The cluster does not know you."), cause, hint, ExitCode.NO_RIGHTS)
+    if isinstance(error, errors.Forbidden):
+        hint = text("ask whoever runs the cluster for this right")
+        return Failure(text("You may not do this."), cause, hint, ExitCode.NO_RIGHTS)
+    code = ExitCode.NOT_FOUND if isinstance(error, errors.NotFound) else ExitCode.ERROR
+    return Failure(text("The cluster rejects the request."), cause, code=code)

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages to the user of a terminal, in the language of `--lang` or of the locale."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from springtide import messages
+from springtide.messages import Language, Text
+
+LANGUAGE = "springtide.language"
+"""The root context's meta entry for `--lang`. A program that speaks one language only sets it."""
+
+
+def language() -> Language:
+    context = click.get_current_context(silent=True)
+    chosen = context.find_root().meta.get(LANGUAGE, "") if context else ""
+    return messages.language(os.environ, chosen)
+
+
+def shown(message: Text) -> str:
+    return messages.shown(message, language())
+
+
+def say(message: Text) -> None:
+    """To stdout: what the command was asked for."""
+    click.echo(shown(message))
+
+
+def note(message: Text) -> None:
+    """To stderr: progress, notices."""
+    click.echo(shown(message), err=True)

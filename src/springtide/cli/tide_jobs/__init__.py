@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of `tide` on jobs, one module per verb: options, and what is printed."""

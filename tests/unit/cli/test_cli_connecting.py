@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which cluster a command on jobs uses, and how errors of its API are reported."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from springtide.cli import connecting, places
+from springtide.cli.connecting import Target, on_cluster
+from springtide.cli.errors import ExitCode, Failure
+from springtide.kube import errors
+from springtide.kube.config import Connection
+from springtide.local.datadir import DataDir
+
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: {context}
+contexts: [{{name: one, context: {{cluster: c, namespace: team}}}}, {{name: two, context: {{cluster: d}}}}]
+clusters: [{{name: c, cluster: {{server: "http://c:1"}}}}, {{name: d, cluster: {{server: "http://d:1"}}}}]
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def kubeconfig(path: Path, context: str = "one") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(KUBECONFIG.format(context=context or '""'))
+    return path
+
+
+def running(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Embedded clusters of these names run."""
+    for name in names:
+        place = DataDir(places.clusters() / name)
+        kubeconfig(place.kubeconfig, "two")
+        (place.path / "cluster.json").write_text("{}")
+    monkeypatch.setattr(DataDir, "is_running", lambda self: self.path.name in names)
+
+
+def test_a_kubeconfig_s_context_names_cluster_and_namespace(home: Path) -> None:
+    target = connecting.found(str(kubeconfig(home / "mine")))
+    assert (target.connection.server, target.namespace, target.embedded) == ("http://c:1", "team", "")
+    target = connecting.found(str(home / "mine"), "two", "other")
+    assert (target.connection.server, target.namespace) == ("http://d:1", "other")
+
+
+def test_kubectl_s_own_configuration_comes_before_the_embedded_cluster(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubeconfig(home / ".kube" / "config")
+    running(monkeypatch, "springtide")
+    assert connecting.found().connection.server == "http://c:1"
+
+
+@pytest.mark.parametrize("context", [None, ""], ids=["no kubeconfig", "no context in it"])
+def test_the_only_embedded_cluster_is_found_without_a_word(
+    home: Path, monkeypatch: pytest.MonkeyPatch, context: str | None
+) -> None:
+    if context is not None:
+        kubeconfig(home / ".kube" / "config", context)
+    running(monkeypatch, "springtide")
+    target = connecting.found()
+    assert (target.connection.server, target.embedded) == ("http://d:1", "springtide")
+
+
+def test_of_several_embedded_clusters_none_is_guessed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    running(monkeypatch, "a", "b")
+    with pytest.raises(Failure) as failure:
+        connecting.found()
+    assert "2 embedded clusters run; choose one with: export KUBECONFIG=" in "\n".join(failure.value.lines())
+
+
+@pytest.mark.usefixtures("home")
+def test_without_any_cluster_the_next_step_is_named() -> None:
+    with pytest.raises(Failure) as failure:
+        connecting.found()
+    what, cause, hint = failure.value.lines()
+    assert what == "error: There is no cluster to use."
+    assert cause.startswith("cause: no cluster to talk to: ")
+    assert "up -d" in hint
+
+
+@pytest.mark.usefixtures("home")
+def test_a_kubeconfig_that_cannot_be_used_is_named() -> None:
+    with pytest.raises(Failure) as failure:
+        connecting.found("/nowhere")
+    assert "cause: cannot use kubeconfig /nowhere" in "\n".join(failure.value.lines())
+
+
+def of_tls() -> errors.Unreachable:
+    error = errors.Unreachable("GET https://c: certificate expired")
+    error.__cause__ = ssl.SSLError(1, "certificate expired")
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.Unauthorized("Unauthorized", code=401), ExitCode.NO_RIGHTS),
+        (errors.Forbidden("jobs is forbidden", code=403), ExitCode.NO_RIGHTS),
+        (of_tls(), ExitCode.NO_RIGHTS),
+        (errors.NotFound('jobs "a" not found', code=404), ExitCode.NOT_FOUND),
+        (errors.Unreachable("GET https://c: timed out"), ExitCode.ERROR),
+        (errors.Invalid("spec.a: Invalid value", code=422), ExitCode.ERROR),
+    ],
+    ids=str,
+)
+def test_an_error_of_the_api_becomes_message_cause_and_exit_code(error: errors.ApiError, code: ExitCode) -> None:
+    async def fail(_: object) -> None:
+        raise error
+
+    with pytest.raises(Failure) as failure:
+        Target(Connection("http://c:1"), "default").talk(fail)
+    assert failure.value.exit_code == code
+    assert failure.value.lines()[1] == f"cause: {error.message}"
+
+
+@pytest.mark.parametrize(
+    ("words", "namespace"),
+    [([], "team"), (["-n", "mine"], "mine"), (["-A"], ""), (["-A", "-n", "mine"], "")],
+)
+def test_the_namespace_is_the_context_s_or_the_given_one_or_all(home: Path, words: list[str], namespace: str) -> None:
+    @click.command()
+    @on_cluster(all_namespaces=True)
+    def command(target: Target) -> None:
+        click.echo(f"<{target.namespace}>")
+
+    file = kubeconfig(home / "mine")
+    result = CliRunner().invoke(command, ["--kubeconfig", str(file), *words])
+    assert result.output == f"<{namespace}>\n"
+
+
+def test_errors_are_shown_in_the_user_s_language(home: Path) -> None:
+    @click.command()
+    @on_cluster()
+    def command(_: Target) -> None: ...
+
+    result = CliRunner().invoke(command, [], env={"LANG": "zh_CN.UTF-8", "LC_ALL": "", "HOME": str(home)})
+    assert result.output.splitlines()[0] == "错误：没有可用的集群。"
+    assert result.exit_code == 1
