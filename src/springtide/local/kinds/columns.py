@@ -12,6 +12,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from springtide.local.kinds.strategy import Column, Obj
+from springtide.views.ages import human_duration
 
 NAME = Column(
     "Name",
@@ -34,8 +35,6 @@ AGE = Column(
 )
 
 UNKNOWN, NONE, UNSET = "<unknown>", "<none>", "<unset>"
-
-_MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 
 
 def name_of(obj: Obj) -> str:
@@ -63,32 +62,6 @@ def until(moment: str | None, now: str) -> str:
 @lru_cache(maxsize=4096)
 def _instant(moment: str) -> datetime:
     return datetime.fromisoformat(moment)
-
-
-def human_duration(span: float) -> str:
-    """Two or three significant figures: `45s`, `5m3s`, `47m`, `3h20m`, `2d4h`, `400d`, `3y35d`."""
-    seconds = int(span)
-    if seconds < -1:
-        return "<invalid>"
-    seconds = max(seconds, 0)
-    for below, unit, letter, part, part_letter in _STEPS:
-        if seconds < below:
-            whole, rest = divmod(seconds, unit)
-            fraction = rest // part if part else 0
-            return f"{whole}{letter}{fraction}{part_letter}" if fraction else f"{whole}{letter}"
-    return f"{seconds // _YEAR}y"
-
-
-_STEPS = (
-    (2 * _MINUTE, 1, "s", 0, ""),
-    (10 * _MINUTE, _MINUTE, "m", 1, "s"),
-    (3 * _HOUR, _MINUTE, "m", 0, ""),
-    (8 * _HOUR, _HOUR, "h", _MINUTE, "m"),
-    (48 * _HOUR, _HOUR, "h", 0, ""),
-    (8 * _DAY, _DAY, "d", _HOUR, "h"),
-    (2 * _YEAR, _DAY, "d", 0, ""),
-    (8 * _YEAR, _YEAR, "y", _DAY, "d"),
-)
 
 
 def labels_text(labels: Mapping[str, str] | None) -> str:

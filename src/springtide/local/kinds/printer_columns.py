@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
+from springtide.api.json_paths import Budget, JSONPath, PathError
 from springtide.local.kinds.columns import AGE, NAME, name_of, since
-from springtide.local.kinds.json_paths import Budget, JSONPath, PathError
 from springtide.local.kinds.strategy import Column, Obj
 
 MOST_TEXT: Final = 16 << 10

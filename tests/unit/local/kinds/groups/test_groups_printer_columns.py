@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from springtide.local.kinds.json_paths import JSONPath, PathError
+from springtide.api.json_paths import JSONPath, PathError
 from springtide.local.kinds.printer_columns import MOST_TEXT, compile_columns
 
 NOW = "2026-11-16T02:00:00Z"
