@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job by its name, whatever its kind."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from springtide.cli.errors import ExitCode, Failure
+from springtide.kube.client import Client
+from springtide.kube.errors import NotFound
+from springtide.kube.request import Scope
+from springtide.kube.resources import PODS, Key, Obj, Resource
+from springtide.messages import text
+from springtide.views import trainers
+from springtide.views.trainers import JobResource
+
+
+class Job(NamedTuple):
+    resource: Resource
+    key: Key
+    obj: Obj
+    """As it was read."""
+
+    @property
+    def name(self) -> str:
+        return self.key.name
+
+    @property
+    def title(self) -> str:
+        return f"{self.resource.kind} {self.key.name}"
+
+    @property
+    def uid(self) -> str:
+        return str(self.obj["metadata"]["uid"])
+
+
+async def find(client: Client, namespace: str, name: str, type_: str = "") -> Job:
+    """Failure if there is no such job, or if there are several. `type_` is a trainer's name, alias or short form."""
+    found = [job for resource in _resources(type_) if (job := await _read(client, resource, Key(namespace, name)))]
+    if type_:
+        found = [job for job in found if trainers.of_job(job.obj) == trainers.by_word(type_)] or found[:1]
+    if not found:
+        raise await _absent(client, namespace, name)
+    if len(found) > 1:
+        kinds = ", ".join(job.resource.kind for job in found)
+        first = trainers.of_job(found[0].obj).name
+        raise Failure(
+            text("There are several jobs {name}: {kinds}.", name=name, kinds=kinds),
+            hint=text("choose one with: {option}", option=f"--type {first}"),
+            code=ExitCode.USAGE,
+        )
+    return found[0]
+
+
+async def again(client: Client, job: Job) -> Job | None:
+    """The job as it is now; None if it is gone, or if another one has its name."""
+    now = await client.find(job.resource, job.key)
+    return job._replace(obj=now) if now is not None and now["metadata"]["uid"] == job.uid else None
+
+
+async def pods(client: Client, job: Job) -> list[Obj]:
+    """The pods of the job."""
+    scope = Scope(job.key.namespace, labels=trainers.of_job(job.obj).pods_selector(job.name))
+    return [pod for pod in (await client.list(PODS, scope)).items if trainers.owns(job.obj, pod)]
+
+
+async def workers(client: Client, job: Job) -> list[Obj]:
+    return [pod for pod in await pods(client, job) if trainers.role(pod) == "worker"]
+
+
+def _resources(type_: str) -> tuple[JobResource, ...]:
+    if not type_:
+        return trainers.RESOURCES
+    trainer = trainers.by_word(type_)
+    if trainer is None:
+        names = ", ".join(each.name for each in trainers.TRAINERS)
+        raise Failure(
+            text("There is no type of jobs {type}.", type=type_),
+            hint=text("types are: {types}", types=names),
+            code=ExitCode.USAGE,
+        )
+    return (trainer.resource,)
+
+
+async def _read(client: Client, kind: JobResource, key: Key) -> Job | None:
+    """None as well for a kind that the cluster does not have."""
+    for version in kind.versions:
+        resource = Resource(kind.group, version, kind.plural, kind.kind)
+        found = await client.find(resource, key)
+        if found is not None:
+            return Job(resource, key, found)
+    return None
+
+
+async def _absent(client: Client, namespace: str, name: str) -> Failure:
+    names = await _names(client, namespace)
+    similar = difflib.get_close_matches(name, names, 1)
+    if similar:
+        hint = text("did you mean {name}?", name=similar[0])
+    elif names:
+        hint = text("the jobs there: {names}", names=_some(names))
+    else:
+        hint = text("there is no job in it at all; those of all namespaces: {command}", command="tide list -A")
+    what = text("There is no job {name} in namespace {namespace}.", name=name, namespace=namespace)
+    return Failure(what, hint=hint, code=ExitCode.NOT_FOUND)
+
+
+async def _names(client: Client, namespace: str) -> list[str]:
+    found: set[str] = set()
+    for kind in trainers.RESOURCES:
+        resource = Resource(kind.group, kind.versions[0], kind.plural, kind.kind)
+        try:
+            listing = await client.list(resource, Scope(namespace, metadata_only=True))
+        except NotFound:
+            continue  # the cluster does not have this kind
+        found |= {each["metadata"]["name"] for each in listing.items}
+    return sorted(found)
+
+
+def _some(names: Iterable[str], most: int = 5) -> str:
+    shown = list(names)
+    return ", ".join(shown[:most]) + (", …" if len(shown) > most else "")

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options and arguments that several commands on jobs have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from springtide.cli.durations import Duration
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def job_argument(command: F) -> F:
+    return click.argument("name", metavar="JOB")(command)
+
+
+def type_option(command: F) -> F:
+    return click.option(
+        "-T", "--type", "type_", default="", metavar="TYPE", help="Type of the job, where two have one name: mpijob."
+    )(command)
+
+
+def yes_option(command: F) -> F:
+    return click.option("-y", "--yes", is_flag=True, help="Do not ask.")(command)
+
+
+def timeout_option(what: str) -> Callable[[F], F]:
+    return click.option("--timeout", type=Duration(), default=0.0, metavar="SPAN", help=what)
+
+
+def variables(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Of options like NAME=VALUE."""
+    pairs = [value.partition("=") for value in values]
+    for value, (name, sign, _) in zip(values, pairs, strict=True):
+        if not name or not sign:
+            raise click.BadParameter(f"{value!r}: write NAME=VALUE")
+    return tuple((name, value) for name, _, value in pairs)
+
+
+def names(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Of an option that may be repeated, and may name several at once: a,b."""
+    return tuple(dict.fromkeys(name for value in values for name in value.replace(",", " ").split()))
