@@ -37,6 +37,7 @@ _COMMANDS = {
         "doctor",
         "Check this machine, with a fix for everything that is missing.",
     ),
+    "explain": ("springtide.cli.tide_jobs.explain", "explain", "Explain why a job is in its state."),
     "completion": ("springtide.cli.completion.command", "completion", "Print the script that completes tide by TAB."),
     "version": ("springtide.cli.app", "version", "Print the version, and the Kubernetes version it follows."),
 }

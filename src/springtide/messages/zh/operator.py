@@ -223,9 +223,7 @@ _SIZES: Final[Mapping[str, str]] = {
     ),
     "ask for {count:d} workers or {remedy:t}": "请要求 {count} 个 worker，或{remedy}",
     "name the interface with --network-interface": "用 --network-interface 指定接口",
-    "lower {option:w}, or use tiderun, which starts with --min-np": (
-        "降低 {option}，或使用以 --min-np 启动的 tiderun"
-    ),
+    "lower {option:w}, or use tiderun, which starts with --min-np": ("降低 {option}，或使用以 --min-np 启动的 tiderun"),
     "lower {option:w}": "降低 {option}",
     "No more workers can be named: {name:w} has more than {count:d} characters": (
         "无法再为 worker 命名：{name} 超过 {count} 个字符"

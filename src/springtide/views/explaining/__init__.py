@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from springtide.messages import Text, text
+from springtide.views import states
 from springtide.views.explaining import (
     admission,
     containers,
@@ -60,8 +61,21 @@ _CAUSES: Final[tuple[Callable[[Evidence], Cause | None], ...]] = (
     sizes.bounds,
     sizes.deferred,
 )
-_ONE_OF: Final = (scheduling.otherwise_unplaced,)
-"""These explain what no cause before them does."""
+_OF_PLACEMENT: Final = frozenset(
+    {
+        lost_nodes.lost_before,
+        volumes.claim,
+        scheduling.no_nodes,
+        scheduling.no_such_resource,
+        scheduling.too_large,
+        scheduling.not_selected,
+        scheduling.tainted,
+        scheduling.gang,
+        scheduling.in_use,
+        scheduling.otherwise_unplaced,
+    }
+)
+"""Of those about pods without a node the first counts."""
 _PROGRESS: Final[tuple[Callable[[Evidence], Explanation | None], ...]] = (
     progress.restarting,
     progress.resizing,
@@ -88,34 +102,18 @@ def explained(evidence: Evidence) -> Explanation:
 
 
 def _causes(evidence: Evidence) -> list[Cause]:
-    """All that apply, in order. Of those about pods without a node the first counts."""
+    """All that apply, in order."""
     found: list[Cause] = []
     placed = False
     for detect in _CAUSES:
-        about_nodes = detect in _OF_PLACEMENT
-        if about_nodes and placed:
+        of_placement = detect in _OF_PLACEMENT
+        if of_placement and placed:
             continue
         cause = detect(evidence)
         if cause is not None:
             found.append(cause)
-            placed = placed or about_nodes
+            placed = placed or of_placement
     return found
-
-
-_OF_PLACEMENT: Final = frozenset(
-    {
-        lost_nodes.lost_before,
-        volumes.claim,
-        scheduling.no_nodes,
-        scheduling.no_such_resource,
-        scheduling.too_large,
-        scheduling.not_selected,
-        scheduling.tainted,
-        scheduling.gang,
-        scheduling.in_use,
-        scheduling.otherwise_unplaced,
-    }
-)
 
 
 def _deadline(evidence: Evidence) -> tuple[Text, ...]:
@@ -126,20 +124,20 @@ def _deadline(evidence: Evidence) -> tuple[Text, ...]:
 def _sentence(evidence: Evidence, why: Text) -> Text:
     """The job, its state and the cause."""
     job, workers = evidence.name, str(evidence.status.get("workers") or "")
-    match evidence.status.get("state"):
-        case "Created":
+    match evidence.state:
+        case states.CREATED:
             return text("Job {job} has no pods yet: {why}.", job=job, why=why)
-        case "Queued":
+        case states.QUEUED:
             return text("Job {job} is queued: {why}.", job=job, why=why)
-        case "Starting":
+        case states.STARTING:
             return text("Job {job} cannot start yet: {why}.", job=job, why=why)
-        case "Restarting":
+        case states.RESTARTING:
             return text("Job {job} is restarting: {why}.", job=job, why=why)
-        case "Scaling out":
+        case states.SCALING_OUT:
             return text("Job {job} is scaling out and has {workers} workers: {why}.", job=job, workers=workers, why=why)
-        case "Scaling in":
+        case states.SCALING_IN:
             return text("Job {job} is scaling in and has {workers} workers: {why}.", job=job, workers=workers, why=why)
-        case "Running":
+        case states.RUNNING:
             return text("Job {job} runs with {workers} workers: {why}.", job=job, workers=workers, why=why)
         case _:
             return text("Job {job} waits: {why}.", job=job, why=why)

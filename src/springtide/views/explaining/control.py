@@ -7,16 +7,21 @@ from datetime import timedelta
 from typing import Final
 
 from springtide.messages import text
+from springtide.views.ages import instant
 from springtide.views.explaining import reading
 from springtide.views.explaining.evidence import Evidence, Explanation, Fact
+from springtide.views.states import FINISHED, SUSPENDED
+from springtide.views.trainers import TRAINING_JOBS
 
 _OURS: Final = ("kubeflow.org/mpi-operator", "kubeflow.org/training-operator")
+_ANNOTATIONS: Final = ("job-supervisor.kube-ai.io/job-suspended", "scheduling.x-k8s.io/suspend")
+"""Either suspends a TrainingJob; queues write the second."""
 _PATIENCE: Final = timedelta(seconds=5)
 """An operator that runs writes a status sooner."""
 
 
 def deleted(evidence: Evidence) -> Explanation | None:
-    since = reading.moment(evidence.job["metadata"].get("deletionTimestamp"))
+    since = instant(evidence.job["metadata"].get("deletionTimestamp"))
     if since is None:
         return None
     facts = [Fact(evidence.title, "metadata.deletionTimestamp", str(evidence.job["metadata"]["deletionTimestamp"]))]
@@ -50,20 +55,30 @@ def managed_elsewhere(evidence: Evidence) -> Explanation | None:
     return Explanation("ManagedElsewhere", sentence, (fact,), command)
 
 
+def suspension(evidence: Evidence) -> Fact | None:
+    """The field by which the job is suspended."""
+    policy = evidence.spec.get("runPolicy") or {}
+    if policy.get("suspend"):
+        return Fact(evidence.title, "spec.runPolicy.suspend", "true")
+    for name in _ANNOTATIONS if evidence.kind == TRAINING_JOBS.kind else ():
+        if evidence.annotations.get(name) == "true":
+            return Fact(evidence.title, f"metadata.annotations[{name}]", "true")
+    return None
+
+
 def not_reconciled(evidence: Evidence) -> Explanation | None:
     """A job that no operator has taken note of, or whose suspension or resumption it has not."""
-    operator, state = evidence.operator, evidence.status.get("state")
-    asked = bool(evidence.run_policy.get("suspend"))
-    unseen = not evidence.status.get("conditions") and not state
-    ignored = bool(state) and state not in ("Succeeded", "Failed") and asked != (state == "Suspended")
+    operator, state, suspended = evidence.operator, evidence.state, suspension(evidence)
+    unseen = not evidence.status.get("conditions") and not evidence.status.get("state")
+    ignored = not unseen and state not in FINISHED and (suspended is not None) != (state == SUSPENDED)
     if not (unseen or (ignored and operator is not None and not operator.alive)):
         return None
-    created = reading.moment(evidence.job["metadata"].get("creationTimestamp"))
+    created = instant(evidence.job["metadata"].get("creationTimestamp"))
     age = evidence.now - created if created is not None else _PATIENCE
     facts = [Fact(evidence.title, "status", text("empty"))] if unseen else []
     if ignored:
-        facts = [Fact(evidence.title, "spec.runPolicy.suspend", str(asked).lower())]
-        facts.append(Fact(evidence.title, "status.state", str(state)))
+        facts = [suspended] if suspended is not None else []
+        facts.append(Fact(evidence.title, "status.state", state))
     if operator is not None:
         facts.append(Fact(f"lease/{operator.lease}", "spec.holderIdentity", operator.holder or text("nobody")))
         if operator.renewed is not None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from springtide.messages import Text, text
+from springtide.views.ages import instant
 from springtide.views.explaining import reading
 from springtide.views.explaining.evidence import Cause, Evidence, Fact, Obj
 
@@ -27,7 +28,7 @@ class Crash(NamedTuple):
 
 
 def crash_loop(evidence: Evidence) -> Cause | None:
-    for crash in _crashes(evidence):
+    for crash in crashes(evidence):
         pod = reading.name(crash.pod)
         why = text(
             "container {container} of {pod} keeps crashing: it {ended}",
@@ -78,7 +79,7 @@ def of_ended(pod: Obj) -> Crash | None:
     return None
 
 
-def _crashes(evidence: Evidence) -> list[Crash]:
+def crashes(evidence: Evidence) -> list[Crash]:
     found = []
     for pod in reading.alive(evidence.pods):
         for kind in ("initContainerStatuses", "containerStatuses"):
@@ -92,7 +93,7 @@ def _crashes(evidence: Evidence) -> list[Crash]:
 
 def _recovered(evidence: Evidence, status: Obj) -> bool:
     running = (status.get("state") or {}).get("running")
-    since = reading.moment((running or {}).get("startedAt"))
+    since = instant((running or {}).get("startedAt"))
     return since is not None and evidence.now - since >= _STEADY
 
 

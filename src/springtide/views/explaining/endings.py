@@ -6,12 +6,11 @@ from __future__ import annotations
 from typing import Final
 
 from springtide.messages import FromOperator, text
-from springtide.views.explaining import crashes, reading
+from springtide.views.ages import instant
+from springtide.views.explaining import control, crashes, reading
 from springtide.views.explaining.evidence import Evidence, Explanation, Fact, Obj
 
 _OUT_OF_TIME: Final = ("DeadlineExceeded", "MaxWaitTimeExceeded")
-_QUEUE: Final = "scheduling.x-k8s.io/suspend"
-"""The annotation by which a queue holds a job back."""
 _KUEUE: Final = "kueue.x-k8s.io/queue-name"
 
 
@@ -19,7 +18,7 @@ def succeeded(evidence: Evidence) -> Explanation | None:
     found = evidence.condition("Succeeded")
     if found is None:
         return None
-    at = reading.moment(evidence.status.get("completionTime") or found.get("lastTransitionTime"))
+    at = instant(evidence.status.get("completionTime") or found.get("lastTransitionTime"))
     sentence = text("Job {job} has succeeded.", job=evidence.name)
     if at is not None:
         clock = reading.clock(at, evidence.now)
@@ -54,23 +53,21 @@ def failed(evidence: Evidence) -> Explanation | None:
 
 
 def suspended(evidence: Evidence) -> Explanation | None:
-    if not evidence.run_policy.get("suspend"):
+    fact = control.suspension(evidence)
+    if fact is None:
         return None
     running = sum(1 for pod in evidence.pods if not reading.ended(pod))
-    facts = [Fact(evidence.title, "spec.runPolicy.suspend", "true")]
     queue = (evidence.job["metadata"].get("labels") or {}).get(_KUEUE)
     if queue:
         sentence = text("Job {job} is suspended until queue {queue} admits it.", job=evidence.name, queue=queue)
-        facts.append(Fact(evidence.title, f"metadata.labels[{_KUEUE}]", queue))
-        return Explanation("Suspended", sentence, tuple(facts), f"kubectl get workloads -n {evidence.namespace}")
-    sentence = text("Job {job} is suspended by its field suspend, and has no pods.", job=evidence.name)
+        held_by = Fact(evidence.title, f"metadata.labels[{_KUEUE}]", queue)
+        return Explanation("Suspended", sentence, (fact, held_by), f"kubectl get workloads -n {evidence.namespace}")
+    sentence = text("Job {job} is suspended on request, and has no pods.", job=evidence.name)
     if running:
         sentence = text(
-            "Job {job} is suspended by its field suspend; pods still terminating: {count}.",
-            job=evidence.name,
-            count=running,
+            "Job {job} is suspended on request; pods still terminating: {count}.", job=evidence.name, count=running
         )
-    return Explanation("Suspended", sentence, tuple(facts), f"tide resume {evidence.name} -n {evidence.namespace}")
+    return Explanation("Suspended", sentence, (fact,), f"tide resume {evidence.name} -n {evidence.namespace}")
 
 
 def _of(evidence: Evidence, found: Obj) -> Fact:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
 from springtide.messages import Text
+from springtide.views.states import state_of
 
 Obj: TypeAlias = Mapping[str, Any]
 
@@ -29,8 +30,8 @@ class Evidence:
     """A job and the objects around it, as the API server returns them. Those that were not read, because they explain
     nothing here or because the user may not read them, are missing."""
 
-    kind: str
     job: Obj
+    """With `kind`."""
     now: datetime
     pods: Sequence[Obj] = ()
     """The job's own."""
@@ -49,6 +50,15 @@ class Evidence:
     """The last lines that a container of a pod printed before it ended, by the pod's name."""
     embedded: bool = False
     """The cluster is an embedded one: `tide node` and `tide env` act on it."""
+
+    @property
+    def kind(self) -> str:
+        return str(self.job["kind"])
+
+    @property
+    def state(self) -> str:
+        """One of the ten words."""
+        return state_of(self.job)
 
     @property
     def name(self) -> str:

@@ -7,11 +7,19 @@ import re
 from typing import Final
 
 from springtide.messages import text
+from springtide.views.ages import instant
 from springtide.views.explaining import reading
 from springtide.views.explaining.evidence import Cause, Evidence, Fact, Obj
 
-_LOST: Final = re.compile(r"^(?P<pod>\S+) was (?:lost|stopped) with node (?P<node>\S+?)[;.,]?(?:\s|$)")
-_REPLACED: Final = ("WorkerReplaced", "LauncherRestarted", "ReplicaRestarted", "ReplicaReplaced", "JobRestarted")
+_LOST: Final = re.compile(r"^(?P<pod>\S+|The launcher) was (?:lost|stopped) with node (?P<node>\S+?)[;.,]?(?:\s|$)")
+_REPLACED: Final = (
+    "WorkerReplaced",
+    "LauncherRestarted",
+    "ReplicaRestarted",
+    "ReplicaReplaced",
+    "JobRestarted",
+    "TrainingJobWorkerFailed",
+)
 
 
 def silent_node(evidence: Evidence) -> Cause | None:
@@ -28,13 +36,13 @@ def silent_node(evidence: Evidence) -> Cause | None:
             fact = Fact(f"pod/{reading.name(pod)}", "spec.nodeName", called)
             return Cause("NodeLost", why, (fact,), _command(evidence))
         ready = reading.condition(nodes[called], "Ready")
-        if ready is not None and ready.get("status") != "True":
+        if ready is not None and not _responds(nodes[called]):
             return _silent(evidence, pod, called, ready)
     return None
 
 
 def _silent(evidence: Evidence, pod: Obj, called: str, ready: Obj) -> Cause:
-    since = reading.moment(ready.get("lastTransitionTime"))
+    since = instant(ready.get("lastTransitionTime"))
     said = reading.one_line(f"{ready.get('status')}: {ready.get('reason')}: {ready.get('message')}")
     facts = [Fact(f"node/{called}", "status.conditions[Ready]", said)]
     facts.append(Fact(f"pod/{reading.name(pod)}", "spec.nodeName", called))
@@ -55,19 +63,24 @@ def lost_before(evidence: Evidence) -> Cause | None:
     held = reading.unplaced(evidence)
     if not held or evidence.nodes is None:
         return None
-    known = {reading.name(node) for node in evidence.nodes}
+    known = {reading.name(node) for node in evidence.nodes if _responds(node)}
     for event in reading.newest(evidence.events):
         found = _LOST.match(str(event.get("message") or ""))
         if event.get("reason") not in _REPLACED or found is None or found["node"] in known:
             continue
         why = text(
-            "{lost} was lost with node {node}, which no longer exists, and no other node takes {pod}",
+            "{lost} was lost with node {node}, and no other node takes {pod}",
             lost=found["pod"],
             node=found["node"],
             pod=reading.name(held[0].pod),
         )
         return Cause("NodeLost", why, (reading.of_event(event), held[0].fact), _command(evidence))
     return None
+
+
+def _responds(node: Obj) -> bool:
+    ready = reading.condition(node, "Ready")
+    return ready is None or ready.get("status") == "True"
 
 
 def _command(evidence: Evidence) -> str:

@@ -7,16 +7,18 @@ from datetime import timedelta
 from typing import Final
 
 from springtide.messages import FromOperator, Text, text
+from springtide.views.ages import instant
 from springtide.views.explaining import crashes, reading
-from springtide.views.explaining.evidence import Evidence, Explanation, Fact, Obj
+from springtide.views.explaining.evidence import Evidence, Explanation, Fact
+from springtide.views.states import CREATED, QUEUED, RESTARTING, RUNNING, SCALING_IN, SCALING_OUT, STARTING
+from springtide.views.trainers import role
 
 _MAX_WAIT: Final = "job-supervisor.kube-ai.io/max-wait-time"
-_ROLE: Final = "springtide.dev/role"
 STEPS: Final = 5
 
 
 def created(evidence: Evidence) -> Explanation | None:
-    if evidence.status.get("state") != "Created":
+    if evidence.state != CREATED:
         return None
     sentence = text("Job {job} has been accepted, and its pods are being created.", job=evidence.name)
     return Explanation("Created", sentence, tuple(_status(evidence)), _watch(evidence))
@@ -25,18 +27,18 @@ def created(evidence: Evidence) -> Explanation | None:
 def waits_for_launcher(evidence: Evidence) -> Text | None:
     """A job that fails unless its launcher runs soon."""
     seconds = str(evidence.annotations.get(_MAX_WAIT) or "").rstrip("s")
-    since = reading.moment(evidence.job["metadata"].get("creationTimestamp"))
+    since = instant(evidence.job["metadata"].get("creationTimestamp"))
     conditions = [each.get("type") for each in evidence.status.get("conditions") or ()]
     if not seconds.isdigit() or not int(seconds) or since is None or "Running" in conditions:
         return None
     if "Suspended" in conditions:
-        since = reading.moment(evidence.status.get("startTime")) or since
+        since = instant(evidence.status.get("startTime")) or since
     until = reading.clock(since + timedelta(seconds=min(int(seconds), 10**9)), evidence.now)
     return text("The job fails unless its launcher runs by {until} (max-wait-time).", until=until)
 
 
 def restarting(evidence: Evidence) -> Explanation | None:
-    if evidence.status.get("state") != "Restarting":
+    if evidence.state != RESTARTING:
         return None
     said = FromOperator(_explanation(evidence))
     sentence = text("Job {job} is restarting: {said}", job=evidence.name, said=said)
@@ -49,8 +51,8 @@ def restarting(evidence: Evidence) -> Explanation | None:
 
 
 def resizing(evidence: Evidence) -> Explanation | None:
-    state = evidence.status.get("state")
-    if state == "Scaling out":
+    state = evidence.state
+    if state == SCALING_OUT:
         step, what = _step(evidence)
         sentence = text(
             "Job {job} is scaling out, step {step} of {steps}, {what}: {said}",
@@ -61,7 +63,7 @@ def resizing(evidence: Evidence) -> Explanation | None:
             said=FromOperator(_explanation(evidence)),
         )
         return Explanation("ScalingOut", sentence, tuple(_status(evidence)), _watch(evidence))
-    if state == "Scaling in":
+    if state == SCALING_IN:
         said = FromOperator(_explanation(evidence))
         sentence = text("Job {job} is scaling in: {said}", job=evidence.name, said=said)
         return Explanation("ScalingIn", sentence, tuple(_status(evidence)), _watch(evidence))
@@ -72,7 +74,7 @@ def _step(evidence: Evidence) -> tuple[int, Text]:
     """The steps of `tide scale`: accepted, pods created, pods ready, in the host list, ranks joined."""
     _, _, given = str(evidence.status.get("workers") or "").partition("/")
     wanted = int(given) if given.isdigit() else 0
-    workers = [pod for pod in reading.alive(evidence.pods) if _role(pod).lower() == "worker"]
+    workers = [pod for pod in reading.alive(evidence.pods) if role(pod) == "worker"]
     if len(workers) < wanted:
         return 2, text("workers are being created")
     ready = [pod for pod in workers if (reading.condition(pod, "Ready") or {}).get("status") == "True"]
@@ -84,7 +86,7 @@ def _step(evidence: Evidence) -> tuple[int, Text]:
 
 
 def running(evidence: Evidence) -> Explanation | None:
-    if evidence.status.get("state") != "Running" and evidence.condition("Running") is None:
+    if evidence.state != RUNNING:
         return None
     said = _explanation(evidence)
     sentence = text("Job {job} is running.", job=evidence.name)
@@ -100,11 +102,11 @@ def running(evidence: Evidence) -> Explanation | None:
 
 def waiting(evidence: Evidence) -> Explanation:
     """Whatever else: what the operator says."""
-    state, said = str(evidence.status.get("state") or ""), _explanation(evidence)
+    state, said = evidence.state, _explanation(evidence)
     sentence = text("Job {job} is waiting for its pods.", job=evidence.name)
-    if said and state == "Queued":
+    if said and state == QUEUED:
         sentence = text("Job {job} is queued: {said}", job=evidence.name, said=FromOperator(said))
-    elif said and state == "Starting":
+    elif said and state == STARTING:
         sentence = text("Job {job} is starting: {said}", job=evidence.name, said=FromOperator(said))
     elif said:
         sentence = text("Job {job}: {said}", job=evidence.name, said=FromOperator(said))
@@ -113,7 +115,9 @@ def waiting(evidence: Evidence) -> Explanation:
 
 
 def _of_pods(evidence: Evidence) -> list[Fact]:
-    pods = [pod for pod in reading.alive(evidence.pods) if (reading.condition(pod, "Ready") or {}).get("status") != "True"]
+    pods = [
+        pod for pod in reading.alive(evidence.pods) if (reading.condition(pod, "Ready") or {}).get("status") != "True"
+    ]
     return [Fact(f"pod/{reading.name(pod)}", "status.phase", str(pod["status"].get("phase"))) for pod in pods[:3]]
 
 
@@ -127,10 +131,6 @@ def _status(evidence: Evidence) -> list[Fact]:
 
 def _explanation(evidence: Evidence) -> str:
     return reading.one_line(str(evidence.status.get("explanation") or ""))
-
-
-def _role(pod: Obj) -> str:
-    return str((pod["metadata"].get("labels") or {}).get(_ROLE) or "")
 
 
 def _watch(evidence: Evidence) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from springtide.messages import Text, text
 from springtide.views.explaining.evidence import Evidence, Fact, Obj
@@ -47,14 +47,6 @@ def command_in(message: str) -> str:
     """The `tide` command that a message of the embedded cluster ends with."""
     found = _COMMAND.findall(" ".join(message.split()))
     return str(found[-1]).rstrip(".").strip() if found else ""
-
-
-def moment(value: Any) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(str(value))
-    except ValueError:
-        return None
-    return found if found.tzinfo else None
 
 
 def clock(at: datetime, now: datetime) -> str:

@@ -113,7 +113,10 @@ def _taint(held: Held, repelling: Sequence[tuple[Obj, Obj]]) -> Cause:
     why = text("node {node} has the taint {taint}, which {pod} does not tolerate", node=of_node, taint=shown, pod=pod)
     if count > 1:
         why = text(
-            "{count} nodes have taints such as {taint}, which {pod} does not tolerate", count=count, taint=shown, pod=pod
+            "{count} nodes have taints such as {taint}, which {pod} does not tolerate",
+            count=count,
+            taint=shown,
+            pod=pod,
         )
     if str(taint.get("key", "")).startswith(taints.OF_KUBERNETES):
         return Cause("Taint", why, (held.fact, *facts), f"kubectl describe node {of_node}")

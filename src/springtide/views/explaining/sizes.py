@@ -76,9 +76,7 @@ def deferred(evidence: Evidence) -> Cause | None:
     found = evidence.condition("SizeDeferred")
     if found is None:
         return None
-    why = text(
-        "the new size counts from the next start: {said}", said=FromOperator(str(found.get("message") or ""))
-    )
+    why = text("the new size counts from the next start: {said}", said=FromOperator(str(found.get("message") or "")))
     command = f"tide restart {evidence.name} -n {evidence.namespace}"
     return Cause("SizeDeferred", why, (_of_condition(evidence, found),), command)
 
