@@ -14,7 +14,7 @@ from springtide.cli.jobs import finding
 from springtide.cli.jobs.finding import Job
 from springtide.kube import errors, request
 from springtide.kube.client import Client
-from springtide.kube.request import EVERYTHING, Request, Scope
+from springtide.kube.request import EVERYTHING, Scope
 from springtide.kube.resources import (
     EVENTS,
     LEASES,
@@ -24,9 +24,11 @@ from springtide.kube.resources import (
     STORAGECLASSES,
     Key,
     Obj,
+    Resource,
 )
 from springtide.views.ages import instant
-from springtide.views.explaining import Evidence, Operator, asking
+from springtide.messages import text
+from springtide.views.explaining import Evidence, Fact, Operator, asking, reading
 from springtide.views.explaining.evidence import Obj as AnyObj
 
 T = TypeVar("T")
@@ -72,19 +74,29 @@ async def gathered(client: Client, job: Job) -> Evidence:
 
 
 async def operator(client: Client, now: datetime) -> Operator | None:
-    """The operator whose lease was renewed last. None if leases may not be read, and for the operator of an embedded
-    cluster, which has none because it is alone."""
+    """The operator whose lease was renewed last, or without a lease, as on an embedded cluster, that with a pod. None
+    if the user may read neither."""
     leases = await _listed(client, LEASES, Scope(fields=f"metadata.name={LEASE}"))
-    if leases is None:
+    if leases:
+        return _holder(max(leases, key=lambda lease: str((lease.get("spec") or {}).get("renewTime") or "")), now)
+    pods = await _listed(client, PODS, Scope(labels=f"app={LEASE}"))
+    for pod in pods or ():
+        phase = str((pod.get("status") or {}).get("phase"))
+        return Operator(phase == "Running", Fact(f"pod/{Key.of(pod)}", "status.phase", phase))
+    if leases is None or pods is None:
         return None
-    if not leases:
-        return Operator("", "", None, alive=False)
-    newest = max(leases, key=lambda lease: str((lease.get("spec") or {}).get("renewTime") or ""))
-    spec = newest.get("spec") or {}
+    return Operator(False, Fact(f"lease/{LEASE}", "metadata", text("no such lease in any namespace")))
+
+
+def _holder(lease: Obj, now: datetime) -> Operator:
+    spec = lease.get("spec") or {}
     renewed, holder = instant(spec.get("renewTime")), str(spec.get("holderIdentity") or "")
     lasts = timedelta(seconds=float(spec.get("leaseDurationSeconds") or 0)) + _EXPIRED_SINCE
-    alive = bool(holder) and renewed is not None and now - renewed < lasts
-    return Operator(str(Key.of(newest)), holder, renewed, alive)
+    where, field = f"lease/{Key.of(lease)}", "spec.renewTime"
+    if not holder or renewed is None:
+        return Operator(False, Fact(where, "spec.holderIdentity", text("nobody")))
+    said = text("{holder} renewed it at {at}", holder=holder, at=reading.clock(renewed, now))
+    return Operator(now - renewed < lasts, Fact(where, field, said))
 
 
 def is_embedded(nodes: Sequence[AnyObj]) -> bool:
@@ -108,7 +120,7 @@ async def _events(client: Client, namespace: str, uid: str) -> list[Obj]:
     return await _listed(client, EVENTS, Scope(namespace, fields=f"involvedObject.uid={uid}")) or []
 
 
-async def _listed(client: Client, resource: request.Resource, scope: Scope = EVERYTHING) -> list[Obj] | None:
+async def _listed(client: Client, resource: Resource, scope: Scope = EVERYTHING) -> list[Obj] | None:
     """None if the user may not read them, or the cluster does not have them."""
     found = await _if_allowed(client.list(resource, scope))
     return None if found is None else found.items
@@ -117,9 +129,8 @@ async def _listed(client: Client, resource: request.Resource, scope: Scope = EVE
 async def _log(client: Client, key: Key, container: str, last: bool) -> str:
     """The last lines of a container: of its last run before a restart, or of the one run it had."""
     query = {"container": container, "tailLines": str(_LINES)} | ({"previous": "true"} if last else {})
-    path = f"{request.path(PODS, key)}/log"
     try:
-        response = await _if_allowed(client.raw(Request("GET", path, query)))
+        response = await _if_allowed(client.raw(request.get(PODS, key, "log", query)))
     except errors.BadRequest:
         return ""  # the container has no log any more
     return "" if response is None else response.body.decode(errors="replace")

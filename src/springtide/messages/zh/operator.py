@@ -121,6 +121,11 @@ _WAITS: Final[Mapping[str, str]] = {
     "{pod:w} {how:t} and is not replaced ({rule})": "{pod} {how}，且不会被替换（{rule}）",
     "{count:d} of {wanted:d} workers [trains|train]": "{wanted} 个 worker 中有 {count} 个在训练",
     "the others are joining": "其余的正在加入",
+    "{count:d} of {needed:d} required ranks [has|have] joined": "需要的 {needed} 个 rank 中有 {count} 个已加入",
+    "{count:d} of {needed:d} required ranks [has|have] started": "需要的 {needed} 个 rank 中有 {count} 个已启动",
+    "{host:w} is not needed with --max-np {most:d}": "{host} 因 --max-np {most} 而不需要",
+    "{host:w} runs a rank that has not joined": "{host} 运行着一个尚未加入的 rank",
+    "{host:w} does not answer": "{host} 没有应答",
     "{host:w} is in back-off after a failure until {at}": "{host} 在失败后退避到 {at}",
     "{host:w} is in back-off after a failure": "{host} 在失败后退避中",
     "{scaler:w} {name:w}: {script} failed and is run again at {at}": (
@@ -161,7 +166,9 @@ _CAUSES: Final[Mapping[str, str]] = {
     "Container {container:w} of {pod:w} keeps crashing: it {how:t}; see {command}": (
         "{pod} 的容器 {container} 反复崩溃：它{how}；参见 {command}"
     ),
-    "Container {container:w} of {pod:w} keeps crashing; see {command}": "{pod} 的容器 {container} 反复崩溃；参见 {command}",
+    "Container {container:w} of {pod:w} keeps crashing; see {command}": (
+        "{pod} 的容器 {container} 反复崩溃；参见 {command}"
+    ),
     "Container {container:w} of {pod:w} keeps crashing, and so does that of another pod: it {how:t}; see {command}": (
         "{pod} 的容器 {container} 反复崩溃，另一个 pod 也是如此：它{how}；参见 {command}"
     ),
@@ -185,7 +192,9 @@ _SIZES: Final[Mapping[str, str]] = {
     "spec.elasticPolicy and the launcher's command line": "spec.elasticPolicy 和 launcher 的命令行",
     "the launcher's command line": "launcher 的命令行",
     "{used:d} [worker trains|workers train], {asked:d} [is|are] requested: {rigid:t}, so the new size counts from "
-    "the launcher's next start": "{used} 个 worker 在训练，要求 {asked} 个：{rigid}，因此新规模从 launcher 下次启动起生效",
+    "the launcher's next start": (
+        "{used} 个 worker 在训练，要求 {asked} 个：{rigid}，因此新规模从 launcher 下次启动起生效"
+    ),
     "{used:d} of {wanted:d} workers [trains|train]": "{wanted} 个 worker 中有 {used} 个在训练",
     "the other {count:d} count from the launcher's next start: {rigid:t}": (
         "另外 {count} 个从 launcher 下次启动起计入：{rigid}"

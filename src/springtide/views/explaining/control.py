@@ -80,10 +80,7 @@ def not_reconciled(evidence: Evidence) -> Explanation | None:
         facts = [suspended] if suspended is not None else []
         facts.append(Fact(evidence.title, "status.state", state))
     if operator is not None:
-        facts.append(Fact(f"lease/{operator.lease}", "spec.holderIdentity", operator.holder or text("nobody")))
-        if operator.renewed is not None:
-            at = reading.clock(operator.renewed, evidence.now)
-            facts.append(Fact(f"lease/{operator.lease}", "spec.renewTime", at))
+        facts.append(operator.fact)
     if operator is not None and operator.alive:
         sentence = text("Job {job} has just been created; the operator takes it up now.", job=evidence.name)
         if age >= _PATIENCE:

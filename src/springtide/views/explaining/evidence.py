@@ -14,15 +14,19 @@ from springtide.views.states import state_of
 Obj: TypeAlias = Mapping[str, Any]
 
 
-class Operator(NamedTuple):
-    """The operator, as far as its lease shows it."""
+class Fact(NamedTuple):
+    """Which object's which field says what."""
 
-    lease: str
-    """`namespace/name`."""
-    holder: str
-    """Empty if nobody holds the lease, or if there is none."""
-    renewed: datetime | None
+    object: str
+    field: str
+    said: Text | str
+
+
+class Operator(NamedTuple):
+    """The operator, as far as its lease or its pod shows it."""
+
     alive: bool
+    fact: Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +98,6 @@ class Evidence:
         """The condition of this type that holds."""
         found = (each for each in self.status.get("conditions") or () if each.get("type") == type_)
         return next((each for each in found if each.get("status") == "True"), None)
-
-
-class Fact(NamedTuple):
-    """Which object's which field says what."""
-
-    object: str
-    field: str
-    said: Text | str
 
 
 class Explanation(NamedTuple):

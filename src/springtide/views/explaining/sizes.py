@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes that do not run as they are asked for: out of bounds, above the operator's limit, too few to start, deferred."""
+"""Sizes that do not run as requested: out of bounds, above the operator's limit, too few to start, deferred."""
 
 from __future__ import annotations
 
