@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from springtide.messages.zh import connecting, explaining
+from springtide.messages.zh import connecting, doctor, explaining
 
 TRANSLATIONS: Final[Mapping[str, str]] = {
     template: translation
-    for subject in (connecting, explaining)
+    for subject in (connecting, doctor, explaining)
     for template, translation in subject.TRANSLATIONS.items()
 }
