@@ -8,16 +8,22 @@ from typing import Final
 
 from springtide.messages.zh import (
     connecting,
+    doctor,
+    explaining,
     flags,
     job_verbs,
+    operator,
     submitting,
     tensorboards,
 )
 
 _SUBJECTS: Final = (
     connecting,
+    doctor,
+    explaining,
     flags,
     job_verbs,
+    operator,
     submitting,
     tensorboards,
 )
