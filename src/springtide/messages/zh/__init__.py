@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from springtide.messages.zh import connecting
+from springtide.messages.zh import connecting, job_logs
 
+_SUBJECTS: Final = (connecting, job_logs)
 TRANSLATIONS: Final[Mapping[str, str]] = {
-    template: translation for subject in (connecting,) for template, translation in subject.TRANSLATIONS.items()
+    template: translation for subject in _SUBJECTS for template, translation in subject.TRANSLATIONS.items()
 }
