@@ -3,6 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# Suites start thousands of processes. Where no byte code may be written, each would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 # What tests are run by, if not by pytest itself: CI has those that fail run once more.
 AGAIN ?=
 
