@@ -59,5 +59,8 @@ def test_pods_on_nodes_use_their_ports_of_the_host() -> None:
 
 
 def test_services_use_their_node_ports() -> None:
-    services: list[dict[str, Any]] = [{"spec": {"ports": [{"port": 80, "nodePort": 30080}, {"port": 81}]}}, {"spec": {}}]
+    services: list[dict[str, Any]] = [
+        {"spec": {"ports": [{"port": 80, "nodePort": 30080}, {"port": 81}]}},
+        {"spec": {}},
+    ]
     assert role_ports.used([], services) == {30080}
