@@ -26,8 +26,8 @@ from springtide.kube.resources import (
     Obj,
     Resource,
 )
-from springtide.views.ages import instant
 from springtide.messages import text
+from springtide.views.ages import instant
 from springtide.views.explaining import Evidence, Fact, Operator, asking, reading
 from springtide.views.explaining.evidence import Obj as AnyObj
 
