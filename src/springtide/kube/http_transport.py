@@ -62,6 +62,13 @@ class HttpTransport:
             if last := b"".join(rest):
                 yield last
 
+    async def chunks(self, request: Request) -> AsyncGenerator[bytes, None]:
+        async with self._exchange(request, UNLIMITED, None) as response:
+            if response.status >= 300:
+                raise errors.from_answer(response.status, response.headers, await response.read())
+            async for chunk in response.content.iter_any():
+                yield chunk
+
     @asynccontextmanager
     async def _exchange(
         self, request: Request, limit: int, timeout: float | None
@@ -171,6 +178,12 @@ class _Socket:
     @property
     def protocol(self) -> str:
         return self._socket.protocol or ""
+
+    async def send(self, message: bytes) -> None:
+        try:
+            await self._socket.send_bytes(message)
+        except (aiohttp.ClientError, OSError) as error:
+            raise errors.Unreachable(f"{self._where}: {_explained(error)}") from error
 
     async def receive(self) -> bytes | None:
         message = await self._socket.receive()

@@ -27,7 +27,6 @@ SCALEINS: Final = Resource("kai.alibabacloud.com", "v1alpha1", "scaleins", "Scal
 PATIENCE: Final = 600
 """Seconds that a ScaleOut gets by default: pulling an image takes longer than the kind's own 60."""
 _LOOK_AGAIN: Final = 0.25
-_TRAINING_JOBS_ONLY: Final = "only TrainingJobs that run have ScaleOuts and ScaleIns, which run scripts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ async def begin(client: Client, job: Job, request: Request) -> Resize:
     if request.needs_scaler:
         raise Failure(
             text("Job {name} cannot run a script when it is resized.", name=job.name),
-            text(_TRAINING_JOBS_ONLY),
+            text("only TrainingJobs that run have ScaleOuts and ScaleIns, which run scripts"),
             text("leave out {options}", options="--script, --env, --retry"),
             ExitCode.USAGE,
         )
@@ -140,17 +139,18 @@ async def _create_scaler(client: Client, job: Job, request: Request, change: Cha
     return Resize(job, change, (resource, Key.of(made)))
 
 
-async def observe(client: Client, resize: Resize, timeout: float, show: Observer) -> Ending:
+async def observe(client: Client, resize: Resize, timeout: float, show: Observer) -> tuple[Change, Ending]:
     """Calls `show` with the steps whenever it has looked, until the resize has ended."""
     deadline = time.monotonic() + timeout if timeout else float("inf")
     while True:
         seen = await _look(client, resize)
-        steps = resize_steps.steps(resize.change, seen)
+        change = resize_steps.effective(resize.change, seen)
+        steps = resize_steps.steps(change, seen)
         show(steps)
-        if ending := resize_steps.ending(resize.change, seen):
-            return ending
+        if ending := resize_steps.ending(change, seen):
+            return change, ending
         if time.monotonic() > deadline:
-            return resize_steps.timed_out(seen, steps)
+            return change, resize_steps.timed_out(seen, steps)
         await asyncio.sleep(_LOOK_AGAIN)
 
 
