@@ -32,6 +32,8 @@ _COMMANDS = {
     "env": ("springtide.cli.environments.env", "env", "Make, list and delete environments: what images stand for."),
     "operator": ("springtide.cli.operator.command", "operator", "Run the operator, which reconciles training jobs."),
     "example": ("springtide.cli.example", "example", "Print the manifest of a job to try out."),
+    "logs": ("springtide.cli.tide_jobs.logs", "logs", "Show what the pods of a job print, merged by time."),
+    "attach": ("springtide.cli.tide_jobs.attach", "attach", "Run a command in a job's pod, with a terminal."),
     "doctor": (
         "springtide.cli.doctor.command",
         "doctor",

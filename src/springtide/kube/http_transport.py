@@ -62,6 +62,13 @@ class HttpTransport:
             if last := b"".join(rest):
                 yield last
 
+    async def chunks(self, request: Request) -> AsyncGenerator[bytes, None]:
+        async with self._exchange(request, UNLIMITED, None) as response:
+            if response.status >= 300:
+                raise errors.from_answer(response.status, response.headers, await response.read())
+            async for chunk in response.content.iter_any():
+                yield chunk
+
     @asynccontextmanager
     async def _exchange(
         self, request: Request, limit: int, timeout: float | None
@@ -183,6 +190,12 @@ class _Socket:
             case aiohttp.WSMsgType.ERROR:
                 raise errors.Unreachable(f"{self._where}: {_explained(message.data)}")
         return None
+
+    async def send(self, message: bytes) -> None:
+        try:
+            await self._socket.send_bytes(message)
+        except (aiohttp.ClientError, OSError) as error:
+            raise errors.Unreachable(f"{self._where}: {_explained(error)}") from error
 
 
 def _payload(body: bytes) -> bytes | BytesIO | None:

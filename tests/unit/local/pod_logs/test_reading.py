@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from springtide.local.kubelet.containers import logs
-from springtide.local.kubelet.containers.logs import AttemptLog, Options, Shaper, tail_start
+from springtide.local.pod_logs import reading as logs
+from springtide.local.pod_logs.reading import AttemptLog, Options, Shaper, tail_start
 
 
 def stamp(second: int) -> str:
