@@ -191,6 +191,7 @@ def pod(view: PodView, silent: Container[str] = ()) -> Pod:
         ready=any(each.type == "Ready" and each.status == "True" for each in status.conditions),
         terminating=metadata.deletion_timestamp is not None,
         node=view.spec.node_name,
+        host_ip=status.host_ip,
         reason=quoting.line(status.reason, quoting.REASON) or (NODE_LOST if view.spec.node_name in silent else ""),
         message=quoting.line(status.message or (disruption.message if disruption and status.phase == FAILED else "")),
         disrupted=disruption is not None and status.phase == FAILED,

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from springtide.views import gpus, trainers
+from springtide.api import gpus
+from springtide.views import trainers
 from springtide.views.ages import instant, seconds
 from springtide.views.instances import InstanceView, instances
 from springtide.views.states import FINISHED, SUCCEEDED, arena_status, state_of, when
@@ -168,10 +169,11 @@ def _gpus_of_roles(job: Obj) -> dict[str, int]:
 
 
 def _stated_gpus(job: Obj) -> int:
-    """The GPUs of the pods that are counted in the job's status."""
+    """Of a job of another operator, the GPUs of the pods that run."""
     status = job.get("status") or {}
-    placed = (status.get("placement") or {}).get("pods")
-    counts = {name.lower(): count for name, count in placed.items()} if placed is not None else _active(status)
+    if status.get("placement") is not None or status.get("state"):
+        return (status.get("placement") or {}).get("gpus") or 0
+    counts = _active(status)
     return sum(each * counts.get(name, 0) for name, each in _gpus_of_roles(job).items() if each)
 
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from springtide.messages.zh import connecting, job_verbs
+from springtide.messages.zh import connecting, flags, job_verbs, submitting
 
 TRANSLATIONS: Final[Mapping[str, str]] = {
     template: translation
-    for subject in (connecting, job_verbs)
+    for subject in (connecting, flags, job_verbs, submitting)
     for template, translation in subject.TRANSLATIONS.items()
 }

@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from examples.loss_curve import BLOCKS, curve
+
+from springtide.views.loss_curve import BLOCKS, curve
 
 LOSSES = [(5, 2.3), (50, 0.3), (100, 0.05)]
 MARKS = [(0, 2, "2"), (40, 3, "3"), (41, 2, "✗"), (60, 1, "1")]
