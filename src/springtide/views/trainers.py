@@ -144,6 +144,8 @@ PYTORCHJOB: Final = Trainer(
     counts_from_start=True,
 )
 TRAINERS: Final = (ETJOB, MPIJOB, TFJOB, PYTORCHJOB, DEEPSPEEDJOB)
+JOB_LABELS: Final = tuple(dict.fromkeys(each.job_label for each in TRAINERS))
+"""Every pod of a job has one of them."""
 
 
 def by_word(word: str) -> Trainer | None:
@@ -179,6 +181,12 @@ def owns(job: Obj, pod: Obj) -> bool:
     found = labels(pod)
     kind = found.get(KIND) or ("MPIJob" if found.get(f"{_PREFIX}/operator-name") == "mpi-operator" else "")
     return bool(kind == job["kind"] and found.get(of_job(job).job_label) == job["metadata"]["name"])
+
+
+def job_names(pod: Obj) -> set[str]:
+    """The names of jobs that the pod's labels claim; `owns` says whether that is true."""
+    found = labels(pod)
+    return {found[label] for label in JOB_LABELS if label in found}
 
 
 def role(pod: Obj) -> str:
