@@ -102,6 +102,13 @@ def has_host_list(trainer: Trainer) -> bool:
     return "launcher" in trainer.chiefs
 
 
+def effective(change: Change, seen: Seen) -> Change:
+    """The sizes that a scaler has found when its turn came: others may have come before it."""
+    status = (seen.scaler or {}).get("status") or {}
+    start, target = status.get("startSize"), status.get("targetSize")
+    return change if start is None or target is None else Change(int(start), int(target))
+
+
 def steps(change: Change, seen: Seen) -> tuple[Step, ...]:
     """The first step that is not done is going on; the steps after it have not begun."""
     if seen.job is None:

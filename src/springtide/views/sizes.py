@@ -58,8 +58,11 @@ def worker_field(job: Obj) -> tuple[str, str]:
 
 
 def workers(job: Obj) -> int:
-    """The number of workers that the job is to have."""
-    outer, role = worker_field(job)
+    """The number of workers that the job is to have. While a scaler is in progress, its status has it."""
+    status, (outer, role) = job.get("status") or {}, worker_field(job)
+    _, _, scaled = str(status.get("workers") or "").partition("/")
+    if status.get("currentScaler") and scaled.isdecimal():
+        return int(scaled)
     if not role:
         return 0
     replicas = job["spec"][outer][role].get("replicas")

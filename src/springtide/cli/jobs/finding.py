@@ -12,9 +12,23 @@ from springtide.kube.client import Client
 from springtide.kube.errors import NotFound
 from springtide.kube.request import Scope
 from springtide.kube.resources import PODS, Key, Obj, Resource
-from springtide.messages import text
+from springtide.messages import Text, text
 from springtide.views import trainers
 from springtide.views.trainers import JobResource
+
+
+class JobNotFound(Failure):
+    def __init__(self, namespace: str, name: str, hint: Text) -> None:
+        what = text("There is no job {name} in namespace {namespace}.", name=name, namespace=namespace)
+        super().__init__(what, hint=hint, code=ExitCode.NOT_FOUND)
+        self.namespace, self.name = namespace, name
+
+
+class SeveralJobs(Failure):
+    def __init__(self, name: str, kinds: str, option: str) -> None:
+        what = text("There are several jobs {name}: {kinds}.", name=name, kinds=kinds)
+        super().__init__(what, hint=text("choose one with: {option}", option=option), code=ExitCode.USAGE)
+        self.name = name
 
 
 class Job(NamedTuple):
@@ -38,20 +52,29 @@ class Job(NamedTuple):
 
 async def find(client: Client, namespace: str, name: str, type_: str = "") -> Job:
     """Failure if there is no such job, or if there are several. `type_` is a trainer's name, alias or short form."""
-    found = [job for resource in _resources(type_) if (job := await _read(client, resource, Key(namespace, name)))]
-    if type_:
-        found = [job for job in found if trainers.of_job(job.obj) == trainers.by_word(type_)] or found[:1]
+    found = await named(client, namespace, name, type_)
     if not found:
         raise await _absent(client, namespace, name)
     if len(found) > 1:
         kinds = ", ".join(job.resource.kind for job in found)
-        first = trainers.of_job(found[0].obj).name
-        raise Failure(
-            text("There are several jobs {name}: {kinds}.", name=name, kinds=kinds),
-            hint=text("choose one with: {option}", option=f"--type {first}"),
-            code=ExitCode.USAGE,
-        )
+        raise SeveralJobs(name, kinds, f"--type {trainers.of_job(found[0].obj).name}")
     return found[0]
+
+
+async def named(client: Client, namespace: str, name: str, type_: str = "") -> list[Job]:
+    """All jobs with this name; two types share a kind."""
+    found = [job for resource in _resources(type_) if (job := await _read(client, resource, Key(namespace, name)))]
+    return _of_type(found, type_)
+
+
+async def all_jobs(client: Client, namespace: str, type_: str = "") -> list[Job]:
+    """All jobs of a namespace; empty: of all namespaces."""
+    found = [job for kind in _resources(type_) for job in await _list(client, kind, namespace)]
+    return _of_type(found, type_)
+
+
+def _of_type(found: list[Job], type_: str) -> list[Job]:
+    return [job for job in found if not type_ or trainers.of_job(job.obj) == trainers.by_word(type_)]
 
 
 async def again(client: Client, job: Job) -> Job | None:
@@ -94,7 +117,19 @@ async def _read(client: Client, kind: JobResource, key: Key) -> Job | None:
     return None
 
 
-async def _absent(client: Client, namespace: str, name: str) -> Failure:
+async def _list(client: Client, kind: JobResource, namespace: str) -> list[Job]:
+    """Empty for a kind that the cluster does not have."""
+    for version in kind.versions:
+        resource = Resource(kind.group, version, kind.plural, kind.kind)
+        try:
+            listing = await client.list(resource, Scope(namespace))
+        except NotFound:
+            continue
+        return [Job(resource, Key.of(obj), obj) for obj in listing.items]
+    return []
+
+
+async def _absent(client: Client, namespace: str, name: str) -> JobNotFound:
     names = await _names(client, namespace)
     similar = difflib.get_close_matches(name, names, 1)
     if similar:
@@ -103,8 +138,7 @@ async def _absent(client: Client, namespace: str, name: str) -> Failure:
         hint = text("the jobs there: {names}", names=_some(names))
     else:
         hint = text("there is no job in it at all; those of all namespaces: {command}", command="tide list -A")
-    what = text("There is no job {name} in namespace {namespace}.", name=name, namespace=namespace)
-    return Failure(what, hint=hint, code=ExitCode.NOT_FOUND)
+    return JobNotFound(namespace, name, hint)
 
 
 async def _names(client: Client, namespace: str) -> list[str]:
@@ -122,3 +156,14 @@ async def _names(client: Client, namespace: str) -> list[str]:
 def _some(names: Iterable[str], most: int = 5) -> str:
     shown = list(names)
     return ", ".join(shown[:most]) + (", …" if len(shown) > most else "")
+
+
+async def pods_of_all(client: Client, namespace: str) -> dict[Key, list[Obj]]:
+    """The pods of a namespace, or of all, by the job that their labels name."""
+    labels = {trainer.job_label for trainer in trainers.TRAINERS}
+    found: dict[Key, list[Obj]] = {}
+    for pod in (await client.list(PODS, Scope(namespace))).items:
+        own = trainers.labels(pod)
+        for name in {own[label] for label in labels if label in own}:
+            found.setdefault(Key(pod["metadata"]["namespace"], name), []).append(pod)
+    return found

@@ -140,17 +140,18 @@ async def _create_scaler(client: Client, job: Job, request: Request, change: Cha
     return Resize(job, change, (resource, Key.of(made)))
 
 
-async def observe(client: Client, resize: Resize, timeout: float, show: Observer) -> Ending:
+async def observe(client: Client, resize: Resize, timeout: float, show: Observer) -> tuple[Change, Ending]:
     """Calls `show` with the steps whenever it has looked, until the resize has ended."""
     deadline = time.monotonic() + timeout if timeout else float("inf")
     while True:
         seen = await _look(client, resize)
-        steps = resize_steps.steps(resize.change, seen)
+        change = resize_steps.effective(resize.change, seen)
+        steps = resize_steps.steps(change, seen)
         show(steps)
-        if ending := resize_steps.ending(resize.change, seen):
-            return ending
+        if ending := resize_steps.ending(change, seen):
+            return change, ending
         if time.monotonic() > deadline:
-            return resize_steps.timed_out(seen, steps)
+            return change, resize_steps.timed_out(seen, steps)
         await asyncio.sleep(_LOOK_AGAIN)
 
 

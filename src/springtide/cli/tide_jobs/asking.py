@@ -18,9 +18,10 @@ def confirm(what: Text, *, yes: bool) -> None:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise Failure(
-            text("{question} There is no terminal to ask at.", question=what),
-            hint=text("agree with --yes"),
-            code=ExitCode.USAGE,
+            text("This needs your agreement, and there is no terminal to ask at."),
+            what,
+            text("agree with {option}", option="--yes"),
+            ExitCode.USAGE,
         )
     click.echo(f"{speaking.shown(what)} [y/N] ", nl=False, err=True)
     try:

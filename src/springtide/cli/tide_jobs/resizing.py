@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from springtide.cli import speaking
@@ -24,7 +26,8 @@ def resize(target: Target, name: str, type_: str, request: Request, *, wait: boo
         speaking.note(_announced(resize))
         if resize.is_none or not wait:
             return resize, None
-        return resize, await scaling.observe(client, resize, request.timeout, StepDisplay().show)
+        change, ending = await scaling.observe(client, resize, request.timeout, StepDisplay().show)
+        return replace(resize, change=change), ending
 
     try:
         found, ending = target.talk(conversation)
@@ -60,7 +63,11 @@ def _conclude(resize: Resize, ending: Ending) -> None:
                 text("Job {name} is to have {size} workers, but does not have them yet.", name=name, size=size)
             )
             speaking.note(text("cause: {message}", message=ending.why))
-            if not sizes.suspended(resize.job.obj):
+            if sizes.suspended(resize.job.obj):
+                speaking.note(
+                    text("hint: {message}", message=text("resume it: {command}", command=f"tide resume {name}"))
+                )
+            else:
                 speaking.note(text("hint: {message}", message=_apply_now(name)))
                 click.get_current_context().exit(ExitCode.JOB_NOT_FINISHED)
         case End.TIMED_OUT:

@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from springtide.messages.zh import connecting
+from springtide.messages.zh import connecting, flags, submitting
 
 TRANSLATIONS: Final[Mapping[str, str]] = {
-    template: translation for subject in (connecting,) for template, translation in subject.TRANSLATIONS.items()
+    template: translation
+    for subject in (connecting, flags, submitting)
+    for template, translation in subject.TRANSLATIONS.items()
 }
