@@ -189,6 +189,38 @@ def _event(event: EventView, now: datetime) -> list[str]:
     return [age + many, event.type, event.reason, f"{event.kind.lower()}/{event.name}", event.message]
 
 
+def change_line(view: JobView) -> str:
+    """What a line is printed for where a page cannot be drawn anew."""
+    parts = (view.state, f"workers {view.workers}", printable(view.explanation))
+    return "  ".join(part for part in parts if part)
+
+
+_GPUS_BY_NODE: Final = (
+    Column("NODE", shrinks=True),
+    Column("NODE IP", rank=1),
+    Column("GPUS"),
+    Column("INSTANCES", shrinks=True),
+)
+
+
+def gpus_by_node(view: JobView, width: int | None = None) -> str:
+    """Where the GPUs are that the job takes up."""
+    by_node: dict[tuple[str, str], list[InstanceView]] = {}
+    for each in view.instances:
+        if each.allocated_gpus:
+            by_node.setdefault((each.node, each.node_ip), []).append(each)
+    rows = [
+        [
+            node,
+            address or NOTHING,
+            str(sum(each.allocated_gpus for each in held)),
+            ", ".join(each.name for each in held),
+        ]
+        for (node, address), held in sorted(by_node.items())
+    ]
+    return table(_GPUS_BY_NODE, rows, width)
+
+
 _TOP_JOBS: Final = (
     Column("NAME", shrinks=True),
     Column("STATE"),

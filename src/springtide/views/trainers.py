@@ -154,6 +154,12 @@ def by_word(word: str) -> Trainer | None:
     return next((each for each in TRAINERS if given in (each.name, each.alias.lower(), each.short)), None)
 
 
+def object_name(kind: str, name: str) -> str:
+    """As `kubectl -o name` writes it."""
+    resource = next(each for each in RESOURCES if each.kind == kind)
+    return f"{kind.lower()}.{resource.group}/{name}"
+
+
 def of_job(job: Obj) -> Trainer:
     """The trainer of an object of one of these kinds; KeyError for another kind."""
     if job["kind"] == TRAINING_JOBS.kind:
