@@ -13,6 +13,7 @@ from springtide.messages.zh import (
     flags,
     job_logs,
     job_verbs,
+    showing,
     submitting,
     tensorboards,
 )
@@ -24,6 +25,7 @@ _SUBJECTS: Final = (
     flags,
     job_logs,
     job_verbs,
+    showing,
     submitting,
     tensorboards,
 )
