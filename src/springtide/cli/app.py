@@ -50,6 +50,7 @@ _COMMANDS = {
     "restart": ("springtide.cli.tide_jobs.restart", "restart", "Start a job again, finished or not."),
     "clone": ("springtide.cli.tide_jobs.clone", "clone", "Create a copy of a job under another name."),
     "diff": ("springtide.cli.tide_jobs.diff", "diff", "Show what a manifest would change."),
+    "explain": ("springtide.cli.tide_jobs.explain", "explain", "Explain why a job is in its state."),
     "completion": ("springtide.cli.completion.command", "completion", "Print the script that completes tide by TAB."),
     "version": ("springtide.cli.app", "version", "Print the version, and the Kubernetes version it follows."),
 }

@@ -197,12 +197,6 @@ class _Socket:
                 raise errors.Unreachable(f"{self._where}: {_explained(message.data)}")
         return None
 
-    async def send(self, message: bytes) -> None:
-        try:
-            await self._socket.send_bytes(message)
-        except (aiohttp.ClientError, OSError) as error:
-            raise errors.Unreachable(f"{self._where}: {_explained(error)}") from error
-
 
 def _payload(body: bytes) -> bytes | BytesIO | None:
     return BytesIO(body) if len(body) > LARGE else body or None

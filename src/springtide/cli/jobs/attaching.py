@@ -53,13 +53,13 @@ class Standard:
 
     async def read(self) -> bytes:
         loop = asyncio.get_running_loop()
-        readable: asyncio.Future[None] = loop.create_future()
+        readable = asyncio.Event()
         try:
-            loop.add_reader(self._stdin, lambda: readable.done() or readable.set_result(None))
+            loop.add_reader(self._stdin, readable.set)
         except PermissionError:  # a file, or /dev/null, which can always be read
             return os.read(self._stdin, _PIECE)
         try:
-            await readable
+            await readable.wait()
         finally:
             loop.remove_reader(self._stdin)
         try:

@@ -12,7 +12,6 @@ from springtide.kube.client import Client
 
 
 @click.command(
-    context_settings={"ignore_unknown_options": False},
     epilog="""\b
 Examples:
   tide attach bert                     a shell in the chief's pod
