@@ -54,7 +54,10 @@ _COMMANDS = {
     "completion": ("springtide.cli.completion.command", "completion", "Print the script that completes tide by TAB."),
     "version": ("springtide.cli.app", "version", "Print the version, and the Kubernetes version it follows."),
 }
-_OTHER_WORDS = {"start": "up", "create": "up", "stop": "down", "remove": "delete", "rm": "delete", "destroy": "delete"}
+_OTHER_WORDS = {
+    **{"start": "up", "create": "up", "stop": "down", "remove": "delete", "rm": "delete", "destroy": "delete"},
+    **{"apply": "submit", "resize": "scale", "pause": "suspend", "continue": "resume", "copy": "clone"},
+}
 """Names that other programs use for our commands."""
 
 _INTERRUPTED = 130

@@ -35,6 +35,9 @@ def imported_by(*args: str, home: str) -> set[str]:
         (["doctor"], SLOW),
         (["node", "--help"], SLOW),
         (["operator", "--help"], (*SLOW, "asyncio", "yaml")),
+        (["run", "--help"], (*SLOW, "springtide.local.environments.shelf")),
+        (["scale", "--help"], SLOW),
+        (["submit", "--help"], SLOW),
     ],
     ids=" ".join,
 )

@@ -13,7 +13,6 @@ from springtide.messages.zh import (
     flags,
     job_logs,
     job_verbs,
-    operator,
     submitting,
     tensorboards,
 )
@@ -25,7 +24,6 @@ _SUBJECTS: Final = (
     flags,
     job_logs,
     job_verbs,
-    operator,
     submitting,
     tensorboards,
 )
