@@ -96,8 +96,8 @@ TRANSLATIONS: Final = {
     "surplus workers are drained": "多余的 worker 已排空",
     "surplus pods are deleted": "多余的 Pod 已删除",
     "not with this kind of job": "此类任务没有这一步",
-    "{count} of {target}": "{count}/{target}",
-    "{count} of {target}; {pod}: {why}": "{count}/{target}；{pod}：{why}",
+    "{count} of {target}": "{target} 个中的 {count} 个",
+    "{count} of {target}; {pod}: {why}": "{target} 个中的 {count} 个；{pod}：{why}",
     "not yet: {step}; {why}": "尚未完成：{step}；{why}",
     "the job was deleted": "任务已被删除",
     "the job has finished before: {state}": "任务在此之前已结束：{state}",
@@ -143,6 +143,7 @@ TRANSLATIONS: Final = {
     "Job {name} has not finished in time.": "任务 {name} 未能按时结束。",
     "Job {name} was deleted before it finished.": "任务 {name} 在结束前已被删除。",
     # tide run
+    "the log cannot be read to its end: {why}": "无法读完日志：{why}",
     "Environment: {environment}": "环境：{environment}",
     "image {image}": "镜像 {image}",
     "environment {name}": "环境 {name}",
