@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our `arena` beside Arena's own program, without a cluster: the flags of every command, and what is said of wrong ones."""
+"""Our `arena` beside Arena's own program, without a cluster: the flags of commands, and what is said of wrong ones."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ DEPRECATED: Final = (
 )
 _FLAG: Final = re.compile(r"^ {2}(?:-(\w), | {4})--([\w-]+)(?: (string|int|stringArray|duration))?(?: {2,}|$)")
 _DEFAULT: Final = re.compile(r"\(default (.*)\)$")
+_NO_DURATION: Final = "-1ns"
 _MESSAGE: Final = re.compile(r'level=error msg="(.*)"$', re.MULTILINE)
 
 
@@ -87,7 +88,7 @@ def flags(help_text: str) -> Mapping[str, tuple[str, str, str]]:
 
 def _default(line: str) -> str:
     found = _DEFAULT.search(line)
-    return {"1m0s": "60s", "-1ns": "-1e-09s"}.get(found[1], found[1]) if found else ""
+    return found[1] if found and found[1] != _NO_DURATION else ""
 
 
 @pytest.mark.parametrize("command", COMMANDS)
