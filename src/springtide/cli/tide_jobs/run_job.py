@@ -12,7 +12,7 @@ import click
 
 from springtide.cli import speaking
 from springtide.cli.connecting import Target
-from springtide.cli.errors import ExitCode
+from springtide.cli.errors import ExitCode, Failure
 from springtide.cli.jobs import creating, running
 from springtide.cli.jobs.creating import Created
 from springtide.cli.jobs.finding import Job
@@ -73,8 +73,17 @@ def _follow(target: Target, job: Job) -> None:
             if answer is Answer.GO_ON:
                 continue
             click.get_current_context().exit(_stop(target, job) if answer is Answer.STOP else _detach(job))
+        except Failure as failure:
+            raise _without_log(failure) from None
         speaking.note(text("Job {name} has succeeded.", name=job.name))
         return
+
+
+def _without_log(failure: Failure) -> Failure:
+    """The last lines of the log, which follow the cause, have just been shown."""
+    if failure.cause is not None:
+        failure.cause = text("{why}", why=speaking.shown(failure.cause).partition("\n")[0])
+    return failure
 
 
 def _asked(job: Job) -> Answer:
