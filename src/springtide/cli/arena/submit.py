@@ -51,6 +51,8 @@ def _verb(kind: type[Submission], trainer: Trainer) -> Verb:
         given = _given(session, isolation, command)
         if issubclass(kind, LauncherJob) and not line.values["ssh-secret"]:
             given["ssh_keys"] = ssh_keys.made()
+        if kind is TfJob:
+            given["role_sequence"] = session.config.get("tfjob_role_sequence", "")
         wanted = submissions.submission(kind, line.values, given)
         _check(wanted)
         if isinstance(wanted, TfJob):
