@@ -41,6 +41,9 @@ _COMMANDS = {
     ),
     "run": ("springtide.cli.tide_jobs.run", "run", "Run a program of this directory as an elastic job."),
     "submit": ("springtide.cli.tide_jobs.submit", "submit", "Create the jobs of a manifest."),
+    "list": ("springtide.cli.tide_jobs.list", "list_", "Show the jobs of a namespace."),
+    "get": ("springtide.cli.tide_jobs.get", "get", "Show a job and its instances."),
+    "top": ("springtide.cli.tide_jobs.top", "top", "Show what jobs take up, and what nodes have."),
     "wait": ("springtide.cli.tide_jobs.wait", "wait", "Wait until a job has finished."),
     "scale": ("springtide.cli.tide_jobs.scale", "scale", "Give a job another number of workers."),
     "scaleout": ("springtide.cli.tide_jobs.scaling_out", "scaleout", "Add workers to a job."),
@@ -54,7 +57,16 @@ _COMMANDS = {
     "completion": ("springtide.cli.completion.command", "completion", "Print the script that completes tide by TAB."),
     "version": ("springtide.cli.app", "version", "Print the version, and the Kubernetes version it follows."),
 }
-_OTHER_WORDS = {"start": "up", "create": "up", "stop": "down", "remove": "delete", "rm": "delete", "destroy": "delete"}
+_OTHER_WORDS = {
+    "ls": "list",
+    "jobs": "list",
+    "start": "up",
+    "create": "up",
+    "stop": "down",
+    "remove": "delete",
+    "rm": "delete",
+    "destroy": "delete",
+}
 """Names that other programs use for our commands."""
 
 _INTERRUPTED = 130

@@ -10,6 +10,7 @@ time is a method that takes it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -137,6 +138,17 @@ def job_view(job: Obj, pods: Iterable[Obj] | None = None) -> JobView:
         counts_from_start=trainer.counts_from_start,
         instances=found,
     )
+
+
+def job_views(jobs: Iterable[Obj], pods: Iterable[Obj] | None = None) -> list[JobView]:
+    """The views of many jobs. `pods` are those of all of them, and may be others, too."""
+    if pods is None:
+        return [job_view(job) for job in jobs]
+    by_job: dict[tuple[str, str], list[Obj]] = defaultdict(list)
+    for pod in pods:
+        for name in trainers.job_names(pod):
+            by_job[pod["metadata"].get("namespace", ""), name].append(pod)
+    return [job_view(job, by_job[job["metadata"].get("namespace", ""), job["metadata"]["name"]]) for job in jobs]
 
 
 def newest_first(views: Iterable[JobView]) -> list[JobView]:

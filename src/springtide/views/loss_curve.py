@@ -13,47 +13,73 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 
-TOP, BOTTOM = 3.0, 0.03
-"""Of the axis, which is logarithmic."""
+DEMO_AXIS = (3.0, 0.03)
+"""Top and bottom of the axis, which is logarithmic."""
 BLOCKS = " ▁▂▃▄▅▆▇█"
 COLOURS = {1: "\x1b[33m", 2: "\x1b[36m", 3: "\x1b[32m"}
 """By the number of workers."""
 PLAIN = "\x1b[0m"
 MARGIN = 6
+_DIGITS = 2
+_LEAST_SPAN = 10
+"""Top and bottom of an axis differ by this factor at least."""
 
 Losses = Sequence[tuple[int, float]]
 Marks = Sequence[tuple[int, int, str]]
 """Since which step there were how many workers, and the character that says so."""
 
 
-def curve(losses: Losses, marks: Marks, last: int, width: int, height: int = 6) -> list[str]:
-    """Lines of `width` characters, but for colours."""
+def curve(
+    losses: Losses,
+    marks: Marks,
+    last: int,
+    width: int,
+    height: int = 6,
+    *,
+    axis: tuple[float, float] = DEMO_AXIS,
+) -> list[str]:
+    """Lines of `width` characters, but for colours. `last` is the step at the right."""
+    top, bottom = axis
     columns = max(width - MARGIN - 1, 10)
     steps = [(column + 1) * last / columns for column in range(columns)]
     reached = losses[-1][0] if losses else 0
     heights = [
-        round(8 * height * _share(_loss_at(losses, step))) if step <= reached + last / columns else 0 for step in steps
+        round(8 * height * _share(_loss_at(losses, step, bottom), top, bottom))
+        if step <= reached + last / columns
+        else 0
+        for step in steps
     ]
     sizes = [_size_at(marks, step) for step in steps]
-    labels = {height - 1: TOP, height // 2 - 1: math.sqrt(TOP * BOTTOM)}
+    labels = {height - 1: top, height // 2 - 1: math.sqrt(top * bottom)}
     lines = []
     for row in reversed(range(height)):
         blocks = [BLOCKS[min(max(each - 8 * row, 0), 8)] for each in heights]
-        lines.append(f"{f'{labels[row]:.1f} ┤' if row in labels else '│':>{MARGIN + 1}}{_coloured(blocks, sizes)}")
+        lines.append(
+            f"{f'{labels[row]:.{_DIGITS}g} ┤' if row in labels else '│':>{MARGIN + 1}}{_coloured(blocks, sizes)}"
+        )
     return [*lines, f"{'└':>{MARGIN + 1}}{_coloured(_axis(marks, last, columns), sizes)}"]
 
 
-def _share(loss: float) -> float:
+def axis_of(losses: Losses) -> tuple[float, float]:
+    """An axis that these losses fit on. Losses that are not positive, as of some objectives, are at its bottom."""
+    positive = [loss for _, loss in losses if 0 < loss < math.inf]
+    if not positive:
+        return DEMO_AXIS
+    top, bottom = max(positive), min(positive)
+    return top, min(bottom / 1.1, top / _LEAST_SPAN)
+
+
+def _share(loss: float, top: float, bottom: float) -> float:
     """Of the height; a loss that is too small to be seen is seen nevertheless."""
-    share = math.log(max(loss, BOTTOM) / BOTTOM) / math.log(TOP / BOTTOM)
+    share = math.log(max(loss, bottom) / bottom) / math.log(top / bottom)
     return min(max(share, 0.03), 1)
 
 
-def _loss_at(losses: Losses, step: float) -> float:
+def _loss_at(losses: Losses, step: float, bottom: float) -> float:
     """On the line between the two nearest."""
     after = bisect_right(losses, step, key=lambda each: each[0])
     if after in (0, len(losses)):
-        return losses[min(after, len(losses) - 1)][1] if losses else BOTTOM
+        return losses[min(after, len(losses) - 1)][1] if losses else bottom
     (left, low), (right, high) = losses[after - 1], losses[after]
     return low + (high - low) * (step - left) / (right - left)
 

@@ -144,3 +144,21 @@ def _shrink(columns: Sequence[Column], kept: Sequence[int], widths: list[int], w
             break
         second = max((widths[at] for at in able if widths[at] < widths[widest]), default=least)
         widths[widest] = max(least, widths[widest] - excess, min(second, widths[widest] - 1))
+
+
+class Rows:
+    """Lines of a table that come one after another: the heads first, and columns that grow with what comes."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._heads: list[str] = [column.head for column in columns]
+        self._widths = [len(head) for head in self._heads]
+        self._begun = False
+
+    def line(self, row: Sequence[str]) -> str:
+        cells = [printable(cell) for cell in row]
+        self._widths = [max(width, display_width(cell)) for width, cell in zip(self._widths, cells, strict=True)]
+        lines = [_line(cells, self._widths)]
+        if not self._begun:
+            self._begun = True
+            lines.insert(0, _line(self._heads, self._widths))
+        return "\n".join(lines)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from springtide.cli.errors import ExitCode, Failure
+from springtide.kube import request
 from springtide.kube.client import Client
 from springtide.kube.errors import NotFound
 from springtide.kube.request import Scope
@@ -63,13 +64,13 @@ async def find(client: Client, namespace: str, name: str, type_: str = "") -> Jo
 
 async def named(client: Client, namespace: str, name: str, type_: str = "") -> list[Job]:
     """All jobs with this name; two types share a kind."""
-    found = [job for resource in _resources(type_) if (job := await _read(client, resource, Key(namespace, name)))]
+    found = [job for resource in kinds(type_) if (job := await _read(client, resource, Key(namespace, name)))]
     return _of_type(found, type_)
 
 
 async def all_jobs(client: Client, namespace: str, type_: str = "") -> list[Job]:
     """All jobs of a namespace; empty: of all namespaces."""
-    found = [job for kind in _resources(type_) for job in await _list(client, kind, namespace)]
+    found = [job for kind in kinds(type_) for job in await _list(client, kind, namespace)]
     return _of_type(found, type_)
 
 
@@ -93,7 +94,7 @@ async def workers(client: Client, job: Job) -> list[Obj]:
     return [pod for pod in await pods(client, job) if trainers.role(pod) == "worker"]
 
 
-def _resources(type_: str) -> tuple[JobResource, ...]:
+def kinds(type_: str) -> tuple[JobResource, ...]:
     if not type_:
         return trainers.RESOURCES
     trainer = trainers.by_word(type_)
@@ -107,10 +108,27 @@ def _resources(type_: str) -> tuple[JobResource, ...]:
     return (trainer.resource,)
 
 
+async def served(client: Client, wanted: Iterable[JobResource]) -> list[Resource]:
+    """The resources of those kinds that the cluster has."""
+    found = []
+    for kind in wanted:
+        for resource in _versions(kind):
+            try:
+                await client.raw(request.list_page(resource, Scope(metadata_only=True), 1))
+            except NotFound:
+                continue
+            found.append(resource)
+            break
+    return found
+
+
+def _versions(kind: JobResource) -> list[Resource]:
+    return [Resource(kind.group, version, kind.plural, kind.kind) for version in kind.versions]
+
+
 async def _read(client: Client, kind: JobResource, key: Key) -> Job | None:
     """None as well for a kind that the cluster does not have."""
-    for version in kind.versions:
-        resource = Resource(kind.group, version, kind.plural, kind.kind)
+    for resource in _versions(kind):
         found = await client.find(resource, key)
         if found is not None:
             return Job(resource, key, found)
@@ -119,8 +137,7 @@ async def _read(client: Client, kind: JobResource, key: Key) -> Job | None:
 
 async def _list(client: Client, kind: JobResource, namespace: str) -> list[Job]:
     """Empty for a kind that the cluster does not have."""
-    for version in kind.versions:
-        resource = Resource(kind.group, version, kind.plural, kind.kind)
+    for resource in _versions(kind):
         try:
             listing = await client.list(resource, Scope(namespace))
         except NotFound:
