@@ -17,7 +17,7 @@ from springtide.cli.jobs.users import Isolation
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.resources import PODS, PRIORITYCLASSES, SERVICES, Key
-from springtide.manifests import checks, commands, ports, rendering
+from springtide.manifests import checks, commands, rendering, role_ports
 from springtide.manifests.submission import DeepSpeedJob, EtJob, LauncherJob, MpiJob, PyTorchJob, Submission, TfJob
 from springtide.views import trainers
 from springtide.views.trainers import Trainer
@@ -85,7 +85,7 @@ async def _with_ports(client: Client, job: TfJob) -> TfJob:
         pods, services = (await client.list(PODS)).items, (await client.list(SERVICES)).items
     except errors.Forbidden:
         return job
-    return ports.chosen(job, ports.used(pods, services))
+    return role_ports.chosen(job, role_ports.used(pods, services))
 
 
 def _report(line: str, done: str) -> None:
