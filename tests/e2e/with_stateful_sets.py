@@ -31,9 +31,9 @@ _CONNECTION: Final = ("connection", "host", "authorization", "accept-encoding", 
 def served(kubeconfig: Path, folder: Path) -> Iterator[Path]:
     """The path of a kubeconfig for the server."""
     connection = asyncio.run(config.from_kubeconfig(str(kubeconfig)))
-    context, address = connection.ssl, urlsplit(connection.server)
-    assert isinstance(context, ssl.SSLContext)
-    assert address.hostname
+    assert isinstance(connection.ssl, ssl.SSLContext)
+    context: ssl.SSLContext = connection.ssl
+    address = urlsplit(connection.server)
 
     class Between(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any, Final
 
 from springtide.api import gpus, quantity
+from springtide.api.mirror_pods import is_mirror
 from springtide.api.pod_amounts import pod_requests
 from springtide.api.quantity import ZERO, Quantity
 from springtide.views.pod_status import pod_status
@@ -90,7 +91,7 @@ def node_views(nodes: Iterable[Obj], pods: Iterable[Obj]) -> list[NodeView]:
     """In the order of the nodes. Pods that have ended take up nothing."""
     by_node: dict[str, list[Obj]] = defaultdict(list)
     for pod in pods:
-        if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
+        if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed") and not is_mirror(pod):
             by_node[(pod.get("spec") or {}).get("nodeName") or ""].append(pod)
     return [_view(node, by_node[node["metadata"]["name"]]) for node in nodes]
 

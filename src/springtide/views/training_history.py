@@ -156,8 +156,8 @@ def line(view: JobView, history: History) -> str:
 def picture(view: JobView, history: History, now: datetime, width: int, height: int = 8) -> Sequence[str]:
     """The job, its loss as a curve with the number of ranks below, and its instances."""
     room = min(width, _WIDEST)
-    head = f"{view.name}  {line(view, history)}  {human_duration(view.duration(now))}"
-    lines = [shortened(head, width), shortened(printable(view.explanation), width), ""]
+    head = f"{view.name}  {human_duration(view.duration(now))}  {printable(view.explanation)}"
+    lines = [shortened(head, width), shortened(line(view, history), width), ""]
     if history.losses:
         losses, marks, last = history.losses, history.marks, max(history.points[-1].step, 1)
         lines += loss_curve.curve(losses, marks, last, room, height, axis=loss_curve.axis_of(losses))

@@ -13,12 +13,12 @@ from typing import Final
 from springtide.cli import last_resort
 from springtide.cli.arena import command_tree, pflag, suggesting, usage
 from springtide.cli.arena.command_tree import GLOBAL_FLAGS, Branch, Located, Verb
-from springtide.cli.arena.errors import ArenaError, Listed, in_one_line
+from springtide.cli.arena.errors import ArenaError, Listed
 from springtide.cli.arena.log_lines import Log
-from springtide.cli.arena.session import Session
-from springtide.cli.errors import ExitCode, Failure
+from springtide.cli.arena.pflag import Parsed
 
 _HERE: Final = "springtide.cli.arena"
+_OK, _ERROR, _INTERRUPTED = 0, 1, 130
 
 
 def _instead(name: str, help_text: str, aliases: Sequence[str] = ()) -> Branch:
@@ -92,15 +92,13 @@ def _guarded(words: Sequence[str]) -> int:
         print(error)
     except (ArenaError, pflag.FlagError) as error:
         log.error(str(error))
-    except Failure as failure:
-        log.error(in_one_line(failure))
     except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED
+        return _INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python fails again when it exits
     else:
-        return ExitCode.OK
-    return ExitCode.ERROR
+        return _OK
+    return _ERROR
 
 
 def run(words: Sequence[str], log: Log) -> None:
@@ -131,7 +129,18 @@ def run(words: Sequence[str], log: Log) -> None:
     if verb.needs_arguments and not line.arguments:
         _help(found, verb)
         raise ArenaError(verb.needs_arguments)
-    verb.run(Session(line.values, log), line)
+    _run(verb, line, log)
+
+
+def _run(verb: Verb, line: Parsed, log: Log) -> None:
+    # Imported here because help needs none of this.
+    from springtide.cli.arena.session import Session, in_one_line  # noqa: PLC0415
+    from springtide.cli.errors import Failure  # noqa: PLC0415
+
+    try:
+        verb.run(Session(line.values, log), line)
+    except Failure as failure:
+        raise ArenaError(in_one_line(failure)) from None
 
 
 def _help(found: Located, verb: Verb) -> None:

@@ -18,7 +18,16 @@ from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.resources import PODS, PRIORITYCLASSES, SERVICES, Key
 from springtide.manifests import checks, commands, rendering, role_ports
-from springtide.manifests.submission import DeepSpeedJob, EtJob, LauncherJob, MpiJob, PyTorchJob, Submission, TfJob
+from springtide.manifests.submission import (
+    DeepSpeedJob,
+    EtJob,
+    LauncherJob,
+    MpiJob,
+    PyTorchJob,
+    Submission,
+    TfJob,
+    User,
+)
 from springtide.views import trainers
 from springtide.views.trainers import Trainer
 
@@ -61,7 +70,7 @@ def _given(session: Session, isolation: Isolation, command: str) -> dict[str, An
     return {
         "namespace": session.namespace,
         "command": command,
-        "user": isolation.user,
+        "user": User(name=isolation.user.name, id=isolation.user.id),
         "image_pull_secrets": tuple(pull_secrets.split(",")) if pull_secrets else (),
     }
 

@@ -21,6 +21,8 @@ from springtide.views.trainers import JobResource
 class JobNotFound(Failure):
     def __init__(self, namespace: str, name: str, hint: Text) -> None:
         what = text("There is no job {name} in namespace {namespace}.", name=name, namespace=namespace)
+        if not namespace:
+            what = text("There is no job {name} in any namespace.", name=name)
         super().__init__(what, hint=hint, code=ExitCode.NOT_FOUND)
         self.namespace, self.name = namespace, name
 

@@ -16,7 +16,7 @@ from springtide.cli.tide_jobs.outputs import Form, Output
 from springtide.kube.client import Client
 from springtide.kube.request import Scope
 from springtide.kube.resources import Obj
-from springtide.messages import text
+from springtide.messages import Text, text
 from springtide.views import tide_tables, trainers
 from springtide.views.jobs import JobView, job_view, newest_first
 from springtide.views.tables import Rows
@@ -53,8 +53,13 @@ def list_(target: Target, type_: str, output: Output, watch: bool) -> None:
     elif views:
         click.echo(listing.table(views))
     else:
-        where = text("in namespace {namespace}", namespace=target.namespace) if target.namespace else text("anywhere")
-        speaking.note(text("There are no jobs {where}.", where=where))
+        speaking.note(_none(target.namespace))
+
+
+def _none(namespace: str) -> Text:
+    if not namespace:
+        return text("There are no jobs in any namespace.")
+    return text("There are no jobs in namespace {namespace}.", namespace=namespace)
 
 
 async def _views(client: Client, target: Target, type_: str, *, with_pods: bool) -> list[JobView]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -66,8 +67,10 @@ def _chosen(views: Sequence[JobView], names: tuple[str, ...], namespace: str) ->
     found = {view.name for view in views}
     for name in names:
         if name not in found:
-            what = text("There is no job {name} in namespace {namespace}.", name=name, namespace=namespace)
-            raise Failure(what, hint=text("see all jobs: {command}", command="tide list -A"), code=ExitCode.NOT_FOUND)
+            similar = difflib.get_close_matches(name, found, 1)
+            listed = text("see all jobs with: {command}", command="tide list -A")
+            hint = text("did you mean {name}?", name=similar[0]) if similar else listed
+            raise finding.JobNotFound(namespace, name, hint)
     return [view for view in views if not names or view.name in names]
 
 

@@ -14,6 +14,7 @@ from springtide.messages.zh import (
     job_logs,
     job_verbs,
     operator,
+    showing,
     submitting,
     tensorboards,
 )
@@ -26,6 +27,7 @@ _SUBJECTS: Final = (
     job_logs,
     job_verbs,
     operator,
+    showing,
     submitting,
     tensorboards,
 )
