@@ -38,15 +38,16 @@ def jobs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Co
 
 
 def pods(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Of the job that is named before."""
+    """Of the job that is named before. After an option without its value, click leaves the arguments where they were."""
+    name = ctx.params.get("name") or next(iter(ctx.args), "")
 
     async def asked(client: Client, target: Target) -> Names:
         from springtide.cli.jobs import finding  # noqa: PLC0415
 
-        job = await finding.find(client, target.namespace, ctx.params["name"], ctx.params.get("type_") or "")
+        job = await finding.find(client, target.namespace, name, ctx.params.get("type_") or "")
         return {pod["metadata"]["name"]: "" for pod in await finding.pods(client, job)}
 
-    return _offered(_asked(ctx, asked) if ctx.params.get("name") else {}, incomplete)
+    return _offered(_asked(ctx, asked) if name else {}, incomplete)
 
 
 def nodes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
