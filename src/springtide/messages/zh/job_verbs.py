@@ -143,6 +143,7 @@ TRANSLATIONS: Final = {
     "Job {name} has not finished in time.": "任务 {name} 未能按时结束。",
     "Job {name} was deleted before it finished.": "任务 {name} 在结束前已被删除。",
     # tide run
+    "the log cannot be read to its end: {why}": "无法读完日志：{why}",
     "Environment: {environment}": "环境：{environment}",
     "image {image}": "镜像 {image}",
     "environment {name}": "环境 {name}",
