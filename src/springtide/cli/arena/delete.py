@@ -8,9 +8,9 @@ from typing import Final
 from springtide.cli.arena import job_types
 from springtide.cli.arena.command_tree import Verb
 from springtide.cli.arena.errors import ArenaError
-from springtide.cli.arena.pflag import Parsed
 from springtide.cli.arena.session import Session
 from springtide.cli.arena.wording import in_arenas_words
+from springtide.cli.flags.pflag import Parsed
 from springtide.cli.jobs import deleting
 from springtide.kube.client import Client
 from springtide.views.trainers import Trainer

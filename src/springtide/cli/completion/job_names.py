@@ -38,7 +38,7 @@ def jobs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Co
 
 
 def pods(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Of the job that is named before. After an option without its value, click leaves the arguments where they were."""
+    """Of the job that is named before. After an option without its value, click leaves arguments where they were."""
     name = ctx.params.get("name") or next(iter(ctx.args), "")
 
     async def asked(client: Client, target: Target) -> Names:
