@@ -17,11 +17,7 @@ from springtide.cli.speaking import LANGUAGE
 _COMMANDS = {
     "up": ("springtide.cli.cluster.up", "up", "Start the embedded cluster."),
     "down": ("springtide.cli.cluster.down", "down", "Stop the embedded cluster; its objects are kept."),
-    "delete": (
-        "springtide.cli.cluster.delete",
-        "delete",
-        "Delete a cluster: its objects, files and kubeconfig context.",
-    ),
+    "delete": ("springtide.cli.tide_jobs.delete", "delete", "Delete jobs; with --cluster, an embedded cluster."),
     "status": ("springtide.cli.cluster.status", "status", "Show whether the embedded cluster runs, and what is in it."),
     "kubeconfig": (
         "springtide.cli.cluster.kubeconfig",
