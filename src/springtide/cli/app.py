@@ -35,6 +35,7 @@ _COMMANDS = {
         "doctor",
         "Check this machine, with a fix for everything that is missing.",
     ),
+    "tensorboard": ("springtide.cli.tide_jobs.tensorboard", "tensorboard", "Show a job's TensorBoard on this machine."),
     "run": ("springtide.cli.tide_jobs.run", "run", "Run a program of this directory as an elastic job."),
     "submit": ("springtide.cli.tide_jobs.submit", "submit", "Create the jobs of a manifest."),
     "list": ("springtide.cli.tide_jobs.list", "list_", "Show the jobs of a namespace."),

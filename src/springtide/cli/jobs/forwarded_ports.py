@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +21,8 @@ from typing import IO, Final
 
 from springtide.cli import places
 
-_ATTEMPTS: Final = 10
+_ATTEMPTS: Final = 20
+_PAUSE: Final = 0.05
 
 
 class Holder:
@@ -71,17 +73,16 @@ def any_are_held() -> bool:
 
 
 def _locked(path: Path) -> IO[bytes] | None:
-    """None if another process has the lock. A process that ends removes its file, perhaps after it was opened here."""
+    """None if another process forwards. A process that ends removes its file, perhaps after it was opened here; one
+    that only looks has a lock for a moment."""
     for _ in range(_ATTEMPTS):
         file = path.open("ab")
-        if not _lock(file, fcntl.LOCK_EX):
-            file.close()
-            if port(path.name) is not None or path.exists():
-                return None
-        elif _is_at(file, path):
+        if _lock(file, fcntl.LOCK_EX) and _is_at(file, path):
             return file
-        else:
-            file.close()
+        file.close()
+        if port(path.name) is not None:
+            return None
+        time.sleep(_PAUSE)
     return None
 
 

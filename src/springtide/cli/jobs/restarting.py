@@ -21,7 +21,16 @@ from springtide.cli.jobs.finding import Job
 from springtide.kube.client import Client
 from springtide.kube.errors import AlreadyExists, ApiError, NotFound
 from springtide.kube.request import DeleteOptions
-from springtide.kube.resources import CONFIGMAPS, DEPLOYMENTS, PERSISTENTVOLUMECLAIMS, SECRETS, SERVICES, Key, Obj, Resource
+from springtide.kube.resources import (
+    CONFIGMAPS,
+    DEPLOYMENTS,
+    PERSISTENTVOLUMECLAIMS,
+    SECRETS,
+    SERVICES,
+    Key,
+    Obj,
+    Resource,
+)
 from springtide.manifests.copies import clean, unsuspended
 from springtide.messages import text
 from springtide.views import trainers

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -133,5 +132,4 @@ def _reports(pipe: int, wait: float) -> Iterator[Mapping[str, Any]]:
         *lines, said = (said + part).split(b"\n")
         for line in lines:
             heard = True
-            with suppress(msgspec.DecodeError):
-                yield msgspec.json.decode(line)
+            yield msgspec.json.decode(line)
