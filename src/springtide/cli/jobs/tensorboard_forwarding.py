@@ -33,7 +33,7 @@ class Told(Protocol):
     def listening(self, port: int) -> None:
         """Before TensorBoard answers."""
 
-    def waits(self, why: Text) -> None: ...
+    def waits(self, why: Text, *, needs_help: bool) -> None: ...
 
     def answers(self) -> None: ...
 
@@ -83,7 +83,7 @@ async def _until_gone(client: Client, board: Deployed, port: int, told: Told) ->
             shown = seen.serving
             await asyncio.sleep(_LOOK_AGAIN_AT_ONE_THAT_ANSWERS)
         else:
-            told.waits(tensorboards.waits(seen.pods))
+            told.waits(tensorboards.waits(seen.pods), needs_help=tensorboards.needs_help(seen.pods))
             shown = ""
             await asyncio.sleep(_LOOK_AGAIN)
 

@@ -2,7 +2,8 @@
 """A process in the background that forwards to a TensorBoard, and its reports to the command that has started it.
 
 The reports are lines of JSON in a pipe: the port, why TensorBoard does not answer yet, that it does, or why there is no
-forwarding. The command stops listening when it has heard enough; the process goes on.
+forwarding. The command stops listening when it has heard enough; the process closes the pipe when it is not worth to
+wait any longer, and goes on.
 """
 
 from __future__ import annotations
@@ -45,8 +46,10 @@ class Pipe:
     def listening(self, port: int) -> None:
         self._write({"port": port})
 
-    def waits(self, why: Text) -> None:
+    def waits(self, why: Text, *, needs_help: bool) -> None:
         self._write({"waits": why})
+        if needs_help:
+            self.close()
 
     def answers(self) -> None:
         self._write({"answers": True})

@@ -110,7 +110,7 @@ class _Terminal:
     def listening(self, port: int) -> None:
         speaking.say(_shown_at(self._job, address(port)))
 
-    def waits(self, why: Text) -> None:
+    def waits(self, why: Text, *, needs_help: bool) -> None:
         if (now := speaking.shown(why)) != self._shown:
             click.echo(now, err=True)
         self._shown = now
@@ -135,8 +135,8 @@ class _Noting:
         self._holder.write(port)
         self._told.listening(port)
 
-    def waits(self, why: Text) -> None:
-        self._told.waits(why)
+    def waits(self, why: Text, *, needs_help: bool) -> None:
+        self._told.waits(why, needs_help=needs_help)
 
     def answers(self) -> None:
         self._told.answers()
