@@ -23,7 +23,6 @@ from typing import Any
 
 import yaml
 from live_view import View
-from loss_curve import curve
 from training_log import Training, workers
 
 from springtide.kube import request
@@ -32,6 +31,7 @@ from springtide.kube.errors import ApiError
 from springtide.kube.informer import Informers
 from springtide.kube.request import DeleteOptions, Scope
 from springtide.kube.resources import CONFIGMAPS, PODS, Key, Obj, Resource
+from springtide.views.loss_curve import curve
 
 ELASTIC = Path(os.path.relpath(__file__)).parent / "elastic"
 MANIFEST = ELASTIC / "digits.yaml"

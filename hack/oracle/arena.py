@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arena's command line, built from the Go module registry: it submits and scales the document's TrainingJobs.
+"""Arena's command line, built from the Go module registry, and the Python SDK that drives it.
 
     python hack/oracle/arena.py      builds it once, in the cache outside the checkout; prints its folder
 
@@ -21,7 +21,8 @@ import control_plane
 MODULE = "github.com/kubeflow/arena"
 VERSION = "v0.15.5"
 SUM = "h1:dZOfQoehHvrnjqFz35zUS9UoN8YF40rcYHhMFNJ7PRY="
-CHARTS = ("etjob", "scaleout", "scalein")
+CHARTS = ("etjob", "mpijob", "pytorchjob", "tfjob", "scaleout", "scalein")
+SDK = "sdk/arena-python-sdk/arenasdk"
 
 
 def build() -> Path:
@@ -32,10 +33,19 @@ def build() -> Path:
             source = Path(scratch) / "source"
             shutil.copytree(_module(), source, copy_function=shutil.copyfile)
             _compile(source, Path(scratch) / "arena")
-            for chart in CHARTS:
-                shutil.copytree(source / "charts" / chart, target / "charts" / chart, dirs_exist_ok=True)
             (Path(scratch) / "arena").rename(target / "arena")
+    if not (target / "arenasdk").exists():
+        shutil.copytree(_module() / SDK, target / "arenasdk", copy_function=shutil.copyfile)
+    _copy_charts(target / "charts")
     return target
+
+
+def _copy_charts(target: Path) -> None:
+    """Those that are not there yet: the program may have been built for fewer."""
+    missing = [chart for chart in CHARTS if not (target / chart).exists()]
+    source = _module() / "charts" if missing else target
+    for chart in missing:
+        shutil.copytree(source / chart, target / chart, copy_function=shutil.copyfile)
 
 
 def _module() -> Path:

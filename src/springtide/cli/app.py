@@ -39,10 +39,29 @@ _COMMANDS = {
         "doctor",
         "Check this machine, with a fix for everything that is missing.",
     ),
+    "run": ("springtide.cli.tide_jobs.run", "run", "Run a program of this directory as an elastic job."),
+    "submit": ("springtide.cli.tide_jobs.submit", "submit", "Create the jobs of a manifest."),
+    "list": ("springtide.cli.tide_jobs.list", "list_", "Show the jobs of a namespace."),
+    "get": ("springtide.cli.tide_jobs.get", "get", "Show a job and its instances."),
+    "top": ("springtide.cli.tide_jobs.top", "top", "Show what jobs take up, and what nodes have."),
+    "wait": ("springtide.cli.tide_jobs.wait", "wait", "Wait until a job has finished."),
+    "scale": ("springtide.cli.tide_jobs.scale", "scale", "Give a job another number of workers."),
+    "scaleout": ("springtide.cli.tide_jobs.scaling_out", "scaleout", "Add workers to a job."),
+    "scalein": ("springtide.cli.tide_jobs.scaling_out", "scalein", "Remove workers from a job."),
+    "suspend": ("springtide.cli.tide_jobs.suspend", "suspend", "Stop a job's pods, and keep the job."),
+    "resume": ("springtide.cli.tide_jobs.suspend", "resume", "Start a suspended job again."),
+    "restart": ("springtide.cli.tide_jobs.restart", "restart", "Start a job again, finished or not."),
+    "clone": ("springtide.cli.tide_jobs.clone", "clone", "Create a copy of a job under another name."),
+    "diff": ("springtide.cli.tide_jobs.diff", "diff", "Show what a manifest would change."),
+    "explain": ("springtide.cli.tide_jobs.explain", "explain", "Explain why a job is in its state."),
     "completion": ("springtide.cli.completion.command", "completion", "Print the script that completes tide by TAB."),
     "version": ("springtide.cli.app", "version", "Print the version, and the Kubernetes version it follows."),
 }
-_OTHER_WORDS = {"start": "up", "create": "up", "stop": "down", "remove": "delete", "rm": "delete", "destroy": "delete"}
+_OTHER_WORDS = {
+    **{"start": "up", "create": "up", "stop": "down", "remove": "delete", "rm": "delete", "destroy": "delete"},
+    **{"apply": "submit", "resize": "scale", "pause": "suspend", "continue": "resume", "copy": "clone"},
+    **{"ls": "list", "jobs": "list"},
+}
 """Names that other programs use for our commands."""
 
 _INTERRUPTED = 130

@@ -88,17 +88,20 @@ def on_cluster(*, all_namespaces: bool = False) -> Callable[[Callable[..., Any]]
             wrapped = click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="In all namespaces.")(
                 wrapped
             )
-        for option in (
-            click.option("--kubeconfig", default="", metavar="FILE", help="The kubeconfig file of the cluster."),
-            click.option("--context", default="", metavar="NAME", help="The context in the kubeconfig."),
-            click.option(
-                "-n", "--namespace", default="", metavar="NAME", help="The namespace.  [default: the context's]"
-            ),
-        ):
-            wrapped = option(wrapped)
-        return wrapped
+        return cluster_options(wrapped)
 
     return decorated
+
+
+def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds `--namespace`, `--context` and `--kubeconfig` to a command, which gets their values."""
+    for option in (
+        click.option("--kubeconfig", default="", metavar="FILE", help="The kubeconfig file of the cluster."),
+        click.option("--context", default="", metavar="NAME", help="The context in the kubeconfig."),
+        click.option("-n", "--namespace", default="", metavar="NAME", help="The namespace.  [default: the context's]"),
+    ):
+        command = option(command)
+    return command
 
 
 def found(kubeconfig_path: str = "", context: str = "", namespace: str = "") -> Target:
@@ -110,12 +113,12 @@ def found(kubeconfig_path: str = "", context: str = "", namespace: str = "") -> 
 
 
 async def _connection(kubeconfig_path: str, context: str) -> tuple[config.Connection, str]:
-    if not kubeconfig_path and not context and not _has_kubeconfig() and (name := _only_embedded()):
+    if not kubeconfig_path and not context and not has_kubeconfig() and (name := _only_embedded()):
         return await config.from_kubeconfig(str(DataDir(places.clusters() / name).kubeconfig)), name
     return await config.discover(kubeconfig_path, context), ""
 
 
-def _has_kubeconfig() -> bool:
+def has_kubeconfig() -> bool:
     """Whether kubectl would have a context to use."""
     paths = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
     if not kubeconfig.existing(paths):
@@ -126,13 +129,18 @@ def _has_kubeconfig() -> bool:
         return True  # a broken file is reported by whatever reads it next
 
 
+def embedded_clusters() -> list[str]:
+    """The names of the embedded clusters that run."""
+    return [name for name in places.cluster_names() if DataDir(places.clusters() / name).is_running()]
+
+
 def _only_embedded() -> str:
-    running = [name for name in places.cluster_names() if DataDir(places.clusters() / name).is_running()]
+    running = embedded_clusters()
     return running[0] if len(running) == 1 else ""
 
 
 def no_cluster(cause: str) -> Failure:
-    running = [name for name in places.cluster_names() if DataDir(places.clusters() / name).is_running()]
+    running = embedded_clusters()
     if len(running) > 1:
         command = f"export KUBECONFIG={DataDir(places.clusters() / running[0]).kubeconfig}"
         hint = text("{number} embedded clusters run; choose one with: {command}", number=len(running), command=command)

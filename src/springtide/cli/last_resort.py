@@ -15,11 +15,13 @@ from types import TracebackType
 from springtide.cli.places import trouble_log
 
 
-def explain(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def explain(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None, *, program: str = "tide"
+) -> None:
     if issubclass(kind, KeyboardInterrupt):
         return
     what = traceback.format_exception_only(kind, error)[-1].strip()
-    print(f"Error: tide failed unexpectedly: {what}", file=sys.stderr)
+    print(f"Error: {program} failed unexpectedly: {what}", file=sys.stderr)
     log = _recorded("".join(traceback.format_exception(kind, error, trace)))
     if log is not None:
         print(f"The details are in {log}", file=sys.stderr)

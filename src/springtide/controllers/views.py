@@ -105,6 +105,7 @@ class PodStatus(View):
     phase: str = ""
     reason: str = ""
     message: str = ""
+    host_ip: str = field(default="", name="hostIP")
     start_time: datetime | None = None
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()

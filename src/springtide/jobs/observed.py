@@ -75,6 +75,8 @@ class Pod:
     ready: bool = False
     terminating: bool = False
     node: str = ""
+    host_ip: str = ""
+    """The address of the node, once the kubelet has reported it."""
     reason: str = ""
     message: str = ""
     disrupted: bool = False

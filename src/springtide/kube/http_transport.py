@@ -179,6 +179,12 @@ class _Socket:
     def protocol(self) -> str:
         return self._socket.protocol or ""
 
+    async def send(self, message: bytes) -> None:
+        try:
+            await self._socket.send_bytes(message)
+        except (aiohttp.ClientError, OSError) as error:
+            raise errors.Unreachable(f"{self._where}: {_explained(error)}") from error
+
     async def receive(self) -> bytes | None:
         message = await self._socket.receive()
         match message.type:
@@ -190,12 +196,6 @@ class _Socket:
             case aiohttp.WSMsgType.ERROR:
                 raise errors.Unreachable(f"{self._where}: {_explained(message.data)}")
         return None
-
-    async def send(self, message: bytes) -> None:
-        try:
-            await self._socket.send_bytes(message)
-        except (aiohttp.ClientError, OSError) as error:
-            raise errors.Unreachable(f"{self._where}: {_explained(error)}") from error
 
 
 def _payload(body: bytes) -> bytes | BytesIO | None:

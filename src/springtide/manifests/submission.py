@@ -64,8 +64,22 @@ class CodeSync:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorBoard:
-    image: str
     log_directory: str
+    """The directory in the pods, or an address that TensorBoard reads."""
+    image: str = ""
+    """Empty: Arena's."""
+    host_directory: str = ""
+    """A directory of the host that nothing else uses, for logs that are on no claim."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SshKeys:
+    """A pair of keys that only this job has."""
+
+    private: bytes = field(repr=False)
+    """PEM, of PKCS #1."""
+    public: bytes
+    """A line of authorized_keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,25 +133,33 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EtJob(Submission):
+class LauncherJob(Submission):
+    """A launcher that reaches its workers over SSH: what the types that become TrainingJobs have in common."""
+
     compute: Compute = field(default_factory=Compute)
+    launcher_selector: Pairs = field(default_factory=dict)
+    job_restart_policy: str = ""
+    job_backoff_limit: int = 6
+    ssh_secret: str = ""
+    launcher_annotations: Pairs = field(default_factory=dict)
+    worker_annotations: Pairs = field(default_factory=dict)
+    ssh_keys: SshKeys | None = None
+    """Made for the job's Secret, unless there is an ssh_secret. None: the operator makes them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EtJob(LauncherJob):
     min_workers: int = 1
     max_workers: int = 1000
     spot_instance: bool = False
     max_wait_time: int = 0
     """Seconds; 0: without end."""
-    launcher_selector: Pairs = field(default_factory=dict)
-    job_restart_policy: str = ""
     worker_restart_policy: str = ""
-    job_backoff_limit: int = 6
-    ssh_secret: str = ""
-    launcher_annotations: Pairs = field(default_factory=dict)
-    worker_annotations: Pairs = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeepSpeedJob(EtJob):
-    """Arena submits it with the chart of an etjob, too."""
+class DeepSpeedJob(LauncherJob):
+    """Its number of workers is fixed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from springtide.views import gpus, trainers
+from springtide.api import gpus
+from springtide.views import trainers
 from springtide.views.ages import instant, seconds
 from springtide.views.pod_status import pod_status
 

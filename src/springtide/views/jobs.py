@@ -10,12 +10,14 @@ time is a method that takes it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from springtide.views import gpus, trainers
+from springtide.api import gpus
+from springtide.views import trainers
 from springtide.views.ages import instant, seconds
 from springtide.views.instances import InstanceView, instances
 from springtide.views.states import FINISHED, SUCCEEDED, arena_status, state_of, when
@@ -138,6 +140,17 @@ def job_view(job: Obj, pods: Iterable[Obj] | None = None) -> JobView:
     )
 
 
+def job_views(jobs: Iterable[Obj], pods: Iterable[Obj] | None = None) -> list[JobView]:
+    """The views of many jobs. `pods` are those of all of them, and may be others, too."""
+    if pods is None:
+        return [job_view(job) for job in jobs]
+    by_job: dict[tuple[str, str], list[Obj]] = defaultdict(list)
+    for pod in pods:
+        for name in trainers.job_names(pod):
+            by_job[pod["metadata"].get("namespace", ""), name].append(pod)
+    return [job_view(job, by_job[job["metadata"].get("namespace", ""), job["metadata"]["name"]]) for job in jobs]
+
+
 def newest_first(views: Iterable[JobView]) -> list[JobView]:
     """Arena's order; jobs of one moment by name."""
     named = sorted(views, key=lambda view: (view.namespace, view.name))
@@ -168,10 +181,11 @@ def _gpus_of_roles(job: Obj) -> dict[str, int]:
 
 
 def _stated_gpus(job: Obj) -> int:
-    """The GPUs of the pods that are counted in the job's status."""
+    """Of a job of another operator, the GPUs of the pods that run."""
     status = job.get("status") or {}
-    placed = (status.get("placement") or {}).get("pods")
-    counts = {name.lower(): count for name, count in placed.items()} if placed is not None else _active(status)
+    if status.get("placement") is not None or status.get("state"):
+        return (status.get("placement") or {}).get("gpus") or 0
+    counts = _active(status)
     return sum(each * counts.get(name, 0) for name, each in _gpus_of_roles(job).items() if each)
 
 

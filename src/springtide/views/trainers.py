@@ -144,12 +144,20 @@ PYTORCHJOB: Final = Trainer(
     counts_from_start=True,
 )
 TRAINERS: Final = (ETJOB, MPIJOB, TFJOB, PYTORCHJOB, DEEPSPEEDJOB)
+JOB_LABELS: Final = tuple(dict.fromkeys(each.job_label for each in TRAINERS))
+"""Every pod of a job has one of them."""
 
 
 def by_word(word: str) -> Trainer | None:
     """The trainer with this name, alias or short form, in any case."""
     given = word.lower()
     return next((each for each in TRAINERS if given in (each.name, each.alias.lower(), each.short)), None)
+
+
+def object_name(kind: str, name: str) -> str:
+    """As `kubectl -o name` writes it."""
+    resource = next(each for each in RESOURCES if each.kind == kind)
+    return f"{kind.lower()}.{resource.group}/{name}"
 
 
 def of_job(job: Obj) -> Trainer:
@@ -179,6 +187,12 @@ def owns(job: Obj, pod: Obj) -> bool:
     found = labels(pod)
     kind = found.get(KIND) or ("MPIJob" if found.get(f"{_PREFIX}/operator-name") == "mpi-operator" else "")
     return bool(kind == job["kind"] and found.get(of_job(job).job_label) == job["metadata"]["name"])
+
+
+def job_names(pod: Obj) -> set[str]:
+    """The names of jobs that the pod's labels claim; `owns` says whether that is true."""
+    found = labels(pod)
+    return {found[label] for label in JOB_LABELS if label in found}
 
 
 def role(pod: Obj) -> str:

@@ -36,6 +36,14 @@ class TrainingProgress(Wire, frozen=True, kw_only=True):
     update_time: Annotated[datetime | None, doc("When the operator last wrote it.")] = None
 
 
+class Placement(Wire, frozen=True, kw_only=True):
+    node: Annotated[
+        str, doc("The node of the pod that leads: the launcher, the master or chief, or else worker 0.")
+    ] = ""
+    host_ip: Annotated[str, doc("The address of that node.")] = field(default="", name="hostIP")
+    gpus: Annotated[Int32, doc("The number of GPUs (nvidia.com/gpu) that pods of the job take up on nodes.")] = 0
+
+
 class JobStatus(Wire, frozen=True, kw_only=True):
     conditions: Annotated[
         tuple[Condition, ...],
@@ -59,6 +67,9 @@ class JobStatus(Wire, frozen=True, kw_only=True):
     progress: Annotated[
         TrainingProgress | None,
         doc("How far training has come, where the launcher reports it; written every 10 seconds at most."),
+    ] = None
+    placement: Annotated[
+        Placement | None, doc("Where the job runs; for a job that has finished, where its leading pod ran.")
     ] = None
     replicas: Annotated[Int32, doc("The number of worker pods that exist.")] = 0
     min_replicas: Annotated[Int32 | None, doc("The fewest workers that the job trains with.")] = None

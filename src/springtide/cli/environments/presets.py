@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import click
 
 from springtide.cli.places import program
-from springtide.local.environments import making, operators, presets
+from springtide.local.environments import code_fetchers, making, operators, presets
 from springtide.local.environments.environment import Environment
 from springtide.local.environments.making import Recipe
 from springtide.local.environments.presets import Preset
@@ -31,6 +31,11 @@ def for_image(image: str) -> Preset:
         raise click.ClickException(
             f"image {image!r} needs no environment\n"
             f"It is an image of {operator.name}, whose pods do nothing here: {operator.facts}"
+        )
+    if found is None and code_fetchers.for_image(image) is not None:
+        raise click.ClickException(
+            f"image {image!r} needs no environment\n"
+            "A stand-in for it is built in: pods of this image fetch code with the git of this machine"
         )
     if found is None:
         known = ", ".join(dict.fromkeys(pattern for each in presets.table().values() for pattern in each.images))

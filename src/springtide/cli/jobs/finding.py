@@ -8,13 +8,30 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from springtide.cli.errors import ExitCode, Failure
+from springtide.kube import request
 from springtide.kube.client import Client
 from springtide.kube.errors import NotFound
 from springtide.kube.request import Scope
 from springtide.kube.resources import PODS, Key, Obj, Resource
-from springtide.messages import text
+from springtide.messages import Text, text
 from springtide.views import trainers
 from springtide.views.trainers import JobResource
+
+
+class JobNotFound(Failure):
+    def __init__(self, namespace: str, name: str, hint: Text) -> None:
+        what = text("There is no job {name} in namespace {namespace}.", name=name, namespace=namespace)
+        if not namespace:
+            what = text("There is no job {name} in any namespace.", name=name)
+        super().__init__(what, hint=hint, code=ExitCode.NOT_FOUND)
+        self.namespace, self.name = namespace, name
+
+
+class SeveralJobs(Failure):
+    def __init__(self, name: str, kinds: str, option: str) -> None:
+        what = text("There are several jobs {name}: {kinds}.", name=name, kinds=kinds)
+        super().__init__(what, hint=text("choose one with: {option}", option=option), code=ExitCode.USAGE)
+        self.name = name
 
 
 class Job(NamedTuple):
@@ -38,20 +55,29 @@ class Job(NamedTuple):
 
 async def find(client: Client, namespace: str, name: str, type_: str = "") -> Job:
     """Failure if there is no such job, or if there are several. `type_` is a trainer's name, alias or short form."""
-    found = [job for resource in _resources(type_) if (job := await _read(client, resource, Key(namespace, name)))]
-    if type_:
-        found = [job for job in found if trainers.of_job(job.obj) == trainers.by_word(type_)] or found[:1]
+    found = await named(client, namespace, name, type_)
     if not found:
         raise await _absent(client, namespace, name)
     if len(found) > 1:
         kinds = ", ".join(job.resource.kind for job in found)
-        first = trainers.of_job(found[0].obj).name
-        raise Failure(
-            text("There are several jobs {name}: {kinds}.", name=name, kinds=kinds),
-            hint=text("choose one with: {option}", option=f"--type {first}"),
-            code=ExitCode.USAGE,
-        )
+        raise SeveralJobs(name, kinds, f"--type {trainers.of_job(found[0].obj).name}")
     return found[0]
+
+
+async def named(client: Client, namespace: str, name: str, type_: str = "") -> list[Job]:
+    """All jobs with this name; two types share a kind."""
+    found = [job for resource in kinds(type_) if (job := await _read(client, resource, Key(namespace, name)))]
+    return _of_type(found, type_)
+
+
+async def all_jobs(client: Client, namespace: str, type_: str = "") -> list[Job]:
+    """All jobs of a namespace; empty: of all namespaces."""
+    found = [job for kind in kinds(type_) for job in await _list(client, kind, namespace)]
+    return _of_type(found, type_)
+
+
+def _of_type(found: list[Job], type_: str) -> list[Job]:
+    return [job for job in found if not type_ or trainers.of_job(job.obj) == trainers.by_word(type_)]
 
 
 async def again(client: Client, job: Job) -> Job | None:
@@ -70,7 +96,7 @@ async def workers(client: Client, job: Job) -> list[Obj]:
     return [pod for pod in await pods(client, job) if trainers.role(pod) == "worker"]
 
 
-def _resources(type_: str) -> tuple[JobResource, ...]:
+def kinds(type_: str) -> tuple[JobResource, ...]:
     if not type_:
         return trainers.RESOURCES
     trainer = trainers.by_word(type_)
@@ -84,17 +110,45 @@ def _resources(type_: str) -> tuple[JobResource, ...]:
     return (trainer.resource,)
 
 
+async def served(client: Client, wanted: Iterable[JobResource]) -> list[Resource]:
+    """The resources of those kinds that the cluster has."""
+    found = []
+    for kind in wanted:
+        for resource in _versions(kind):
+            try:
+                await client.raw(request.list_page(resource, Scope(metadata_only=True), 1))
+            except NotFound:
+                continue
+            found.append(resource)
+            break
+    return found
+
+
+def _versions(kind: JobResource) -> list[Resource]:
+    return [Resource(kind.group, version, kind.plural, kind.kind) for version in kind.versions]
+
+
 async def _read(client: Client, kind: JobResource, key: Key) -> Job | None:
     """None as well for a kind that the cluster does not have."""
-    for version in kind.versions:
-        resource = Resource(kind.group, version, kind.plural, kind.kind)
+    for resource in _versions(kind):
         found = await client.find(resource, key)
         if found is not None:
             return Job(resource, key, found)
     return None
 
 
-async def _absent(client: Client, namespace: str, name: str) -> Failure:
+async def _list(client: Client, kind: JobResource, namespace: str) -> list[Job]:
+    """Empty for a kind that the cluster does not have."""
+    for resource in _versions(kind):
+        try:
+            listing = await client.list(resource, Scope(namespace))
+        except NotFound:
+            continue
+        return [Job(resource, Key.of(obj), obj) for obj in listing.items]
+    return []
+
+
+async def _absent(client: Client, namespace: str, name: str) -> JobNotFound:
     names = await _names(client, namespace)
     similar = difflib.get_close_matches(name, names, 1)
     if similar:
@@ -103,8 +157,7 @@ async def _absent(client: Client, namespace: str, name: str) -> Failure:
         hint = text("the jobs there: {names}", names=_some(names))
     else:
         hint = text("there is no job in it at all; those of all namespaces: {command}", command="tide list -A")
-    what = text("There is no job {name} in namespace {namespace}.", name=name, namespace=namespace)
-    return Failure(what, hint=hint, code=ExitCode.NOT_FOUND)
+    return JobNotFound(namespace, name, hint)
 
 
 async def _names(client: Client, namespace: str) -> list[str]:
@@ -122,3 +175,14 @@ async def _names(client: Client, namespace: str) -> list[str]:
 def _some(names: Iterable[str], most: int = 5) -> str:
     shown = list(names)
     return ", ".join(shown[:most]) + (", …" if len(shown) > most else "")
+
+
+async def pods_of_all(client: Client, namespace: str) -> dict[Key, list[Obj]]:
+    """The pods of a namespace, or of all, by the job that their labels name."""
+    labels = {trainer.job_label for trainer in trainers.TRAINERS}
+    found: dict[Key, list[Obj]] = {}
+    for pod in (await client.list(PODS, Scope(namespace))).items:
+        own = trainers.labels(pod)
+        for name in {own[label] for label in labels if label in own}:
+            found.setdefault(Key(pod["metadata"]["namespace"], name), []).append(pod)
+    return found

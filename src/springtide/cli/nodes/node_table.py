@@ -11,9 +11,9 @@ from typing import Any
 
 from springtide.api import quantity
 from springtide.api.mirror_pods import is_mirror
+from springtide.api.pod_amounts import pod_requests
 from springtide.api.quantity import Quantity
 from springtide.cli.durations import shown
-from springtide.local.admission.quota_pods import pod_requests
 from springtide.local.supervisor.nodes.node_plans import reclaim_time
 from springtide.local.supervisor.nodes.node_specs import CAPACITY, SPOT
 

@@ -19,7 +19,16 @@ from springtide.jobs.actions import Event
 from springtide.jobs.endings.outcomes import Outcome, counts
 from springtide.jobs.launchers import launching
 from springtide.jobs.replicas import deferring
-from springtide.jobs.reporting import progress, refusing, scalers, setbacks, state, training_progress, wait_causes
+from springtide.jobs.reporting import (
+    placement,
+    progress,
+    refusing,
+    scalers,
+    setbacks,
+    state,
+    training_progress,
+    wait_causes,
+)
 from springtide.jobs.reporting.conditions import Conditions, false, merged, true, updated
 from springtide.jobs.snapshot import Snapshot
 
@@ -99,7 +108,7 @@ def over(snapshot: Snapshot) -> JobStatus:
     workers = f"0/{wanted}" if wanted else old.workers  # earlier releases left the last number of workers there
     if snapshot.shape.fixed:
         old = replace(old, explanation=state.state(snapshot, old.conditions).explanation)
-    old = snapshot.kind.status(snapshot, old)
+    old = snapshot.kind.status(snapshot, replace(old, placement=placement.of(snapshot, old)))
     if not snapshot.workers and not old.replicas:
         return old if old.workers == workers else replace(old, workers=workers)
     replicas, roles = sum(pod.alive for pod in snapshot.workers.values()), dict(old.replica_statuses)
@@ -211,6 +220,7 @@ def _filled(snapshot: Snapshot, status: JobStatus, cause: str = "") -> JobStatus
         explanation=explanation,
         workers=f"{_serving(snapshot, status)}/{snapshot.wanted_size}",
         replicas=sum(pod.alive for pod in snapshot.workers.values()),
+        placement=placement.of(snapshot, status),
         min_replicas=bounds.min if bounds else None,
         max_replicas=bounds.max if bounds else None,
         selector=",".join(f"{name}={value}" for name, value in labels.items()),

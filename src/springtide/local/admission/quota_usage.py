@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from springtide.api import quantity
 from springtide.api.mirror_pods import is_mirror
+from springtide.api.pod_amounts import pod_limits, pod_requests
 from springtide.api.quantity import Quantity
-from springtide.local.admission.quota_pods import pod_limits, pod_requests
 from springtide.local.kinds import label_selectors
 
 Obj = dict[str, Any]

@@ -17,7 +17,13 @@ from springtide.local.environments.environment import OWN, Environment
 from springtide.local.environments.presets import Preset
 
 _ALIKE = 0.75
-_OF_THE_MACHINE = {"sshd": "openssh-server", "ssh": "openssh-client", "scp": "openssh-client"}
+_OF_THE_MACHINE = {
+    "sshd": "openssh-server",
+    "ssh": "openssh-client",
+    "scp": "openssh-client",
+    "git": "git",
+    "rsync": "rsync",
+}
 
 
 def explain_unmade(image: str, preset: Preset) -> str:

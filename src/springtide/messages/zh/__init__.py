@@ -6,9 +6,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from springtide.messages.zh import connecting, job_logs
+from springtide.messages.zh import (
+    connecting,
+    doctor,
+    explaining,
+    flags,
+    job_logs,
+    job_verbs,
+    showing,
+    submitting,
+    tensorboards,
+)
 
-_SUBJECTS: Final = (connecting, job_logs)
+_SUBJECTS: Final = (
+    connecting,
+    doctor,
+    explaining,
+    flags,
+    job_logs,
+    job_verbs,
+    showing,
+    submitting,
+    tensorboards,
+)
+
 TRANSLATIONS: Final[Mapping[str, str]] = {
     template: translation for subject in _SUBJECTS for template, translation in subject.TRANSLATIONS.items()
 }

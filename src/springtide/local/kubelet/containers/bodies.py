@@ -22,7 +22,7 @@ from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.informer import Informers
 from springtide.kube.resources import Key, Obj
-from springtide.local.environments import advice, operators, presets
+from springtide.local.environments import advice, code_fetchers, operators, presets
 from springtide.local.environments.environment import Environment
 from springtide.local.environments.shelf import Environments
 from springtide.local.kubelet.containers import etc_files, exec_sockets, programs, rewriting, sandboxes
@@ -63,6 +63,8 @@ class Maker:
             return made
         if (operator := operators.for_image(image)) is not None:
             return operators.stand_in(operator)
+        if (fetcher := code_fetchers.for_image(image)) is not None:
+            return fetcher
         if (preset := presets.for_image(image)) is not None:
             raise NotReady(NOT_HERE, advice.explain_unmade(image, preset))
         return self._environments.fallback

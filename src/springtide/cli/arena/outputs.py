@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The flag `--output`: a table, or a document for programs, as Arena writes it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from springtide.cli.arena.errors import ArenaError
+from springtide.cli.arena.pflag import Flag, Kind, Parsed
+from springtide.views import documents, formats
+
+OUTPUT: Final = Flag("output", Kind.STRING, "format: wide, json or yaml", short="o", default="wide")
+DOCUMENTS: Final = ("json", "yaml")
+
+
+def chosen(line: Parsed) -> str:
+    form = str(line.values[OUTPUT.name])
+    if form not in ("wide", *DOCUMENTS):
+        raise ArenaError("unknown output format,only support:[wide|json|yaml]")
+    return form
+
+
+def show(form: str, document: dict[str, Any] | list[dict[str, Any]]) -> None:
+    if form == "json":
+        print(formats.json_text(document), end="")
+    elif isinstance(document, list):
+        print(formats.yaml_text([documents.arena_yaml(each) for each in document]), end="")
+    else:
+        print(formats.yaml_text(documents.arena_yaml(document)), end="")

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`arena submit`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from springtide.cli.arena import flags, submissions
+from springtide.cli.arena.command_tree import Verb
+from springtide.cli.arena.errors import ArenaError
+from springtide.cli.arena.pflag import Parsed
+from springtide.cli.arena.session import Session
+from springtide.cli.arena.wording import in_arenas_words
+from springtide.cli.jobs import obstacles, running, ssh_keys, submitting
+from springtide.cli.jobs.submitting import Plan
+from springtide.cli.jobs.users import Isolation
+from springtide.kube import errors
+from springtide.kube.client import Client
+from springtide.kube.resources import PODS, PRIORITYCLASSES, SERVICES, Key, Obj
+from springtide.manifests import checks, commands, rendering, role_ports, tfjob
+from springtide.manifests.submission import (
+    DeepSpeedJob,
+    EtJob,
+    LauncherJob,
+    MpiJob,
+    PyTorchJob,
+    Submission,
+    TfJob,
+    User,
+)
+from springtide.messages import Language, shown
+from springtide.views import trainers
+from springtide.views.trainers import Trainer
+
+
+def _verb(kind: type[Submission], trainer: Trainer) -> Verb:
+    def submit(session: Session, line: Parsed) -> None:
+        command = commands.joined(" ".join(line.arguments))
+        if command.lines_joined:
+            session.log.info("The command's lines that begin with an option were joined to the line before them")
+        with in_arenas_words():
+            session.talk(lambda client: _submit(session, client, line, command.command))
+        name, shown_type = line.values["name"], trainer.name
+        session.log.info(f"The Job {name} has been submitted successfully")
+        where = f" -n {session.namespace}" if session.globals["namespace"] else ""
+        session.log.info(f"You can run `arena get {name} --type {shown_type}{where}` to check the job status")
+
+    async def _submit(session: Session, client: Client, line: Parsed, command: str) -> None:
+        isolation = await session.isolation(client)
+        given = _given(session, isolation, command)
+        if issubclass(kind, LauncherJob) and not line.values["ssh-secret"]:
+            given["ssh_keys"] = ssh_keys.made()
+        if kind is TfJob:
+            given["role_sequence"] = session.config.get("tfjob_role_sequence", "")
+        wanted = submissions.submission(kind, line.values, given)
+        _check(wanted)
+        if isinstance(wanted, TfJob):
+            wanted = await _with_ports(client, wanted)
+        await _check_priority(client, wanted.priority)
+        objects = rendering.render(wanted)
+        config_map = rendering.kept_beside(wanted, objects, isolation.isolated)
+        plan = Plan(trainer, config_map, objects)
+        await submitting.check(client, plan)
+        await submitting.submit(client, plan, _report, lambda: _undone(session, plan))
+        await _warn(session, client, wanted, objects)
+
+    return Verb(flags.FLAGS[kind], submit, "not found command args")
+
+
+def _given(session: Session, isolation: Isolation, command: str) -> dict[str, Any]:
+    """What no flag says; the rest is from Arena's config file."""
+    pull_secrets = session.config.get("imagePullSecrets", "")
+    return {
+        "namespace": session.namespace,
+        "command": command,
+        "user": User(name=isolation.user.name, id=isolation.user.id),
+        "image_pull_secrets": tuple(pull_secrets.split(",")) if pull_secrets else (),
+    }
+
+
+def _check(wanted: Submission) -> None:
+    for problem in checks.problems(wanted):
+        raise ArenaError(problem.arena)
+
+
+async def _check_priority(client: Client, name: str) -> None:
+    if name and await client.find(PRIORITYCLASSES, Key("", name)) is None:
+        raise ArenaError(
+            f"failed to validate command args: the priority {name} doesn't exist. "
+            "Please check with `kubectl get pc` to get a valid priority"
+        )
+
+
+async def _with_ports(client: Client, job: TfJob) -> TfJob:
+    """Ports that nothing on the hosts uses; without the right to look, the operator's."""
+    try:
+        pods, services = (await client.list(PODS)).items, (await client.list(SERVICES)).items
+    except errors.Forbidden:
+        return job
+    return role_ports.chosen(job, role_ports.used(pods, services))
+
+
+def _report(line: str, done: str) -> None:
+    print(f"{line} {done}", flush=True)
+
+
+def _undone(session: Session, plan: Plan) -> None:
+    config_map = plan.config_map["metadata"]
+    session.log.info(
+        f"Successfully clean up the config map {config_map['name']} in namespace {config_map['namespace']} "
+        "because creating application failed."
+    )
+
+
+async def _warn(session: Session, client: Client, wanted: Submission, objects: Sequence[Obj]) -> None:
+    """What will not happen, although it was asked for."""
+    if isinstance(wanted, TfJob):
+        for text in tfjob.unheeded(wanted):
+            session.log.warn(shown(text, Language.ENGLISH))
+    if wanted.model_name:
+        session.log.warn(
+            f"The model {wanted.model_name} is written on the job, but not registered: no MLflow server is asked"
+        )
+    if await running.is_on_this_machine(client, session.target):
+        for reason in obstacles.found(objects):
+            session.log.warn(f"The job waits: {reason}")
+
+
+ETJOB: Final = _verb(EtJob, trainers.ETJOB)
+DEEPSPEEDJOB: Final = _verb(DeepSpeedJob, trainers.DEEPSPEEDJOB)
+MPIJOB: Final = _verb(MpiJob, trainers.MPIJOB)
+PYTORCHJOB: Final = _verb(PyTorchJob, trainers.PYTORCHJOB)
+TFJOB: Final = _verb(TfJob, trainers.TFJOB)

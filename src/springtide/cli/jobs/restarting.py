@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts a job again: one that has not finished is suspended and resumed, one that has finished is created anew.
+
+With a finished job that Arena has submitted, its other objects are created anew as well, because they are deleted with
+the job that owns them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from springtide.cli.errors import ExitCode, Failure
+from springtide.cli.jobs import finding, suspending
+from springtide.cli.jobs.finding import Job
+from springtide.kube.client import Client
+from springtide.kube.errors import AlreadyExists, ApiError, NotFound
+from springtide.kube.request import DeleteOptions
+from springtide.kube.resources import CONFIGMAPS, DEPLOYMENTS, SECRETS, SERVICES, Key, Obj, Resource
+from springtide.manifests.copies import clean, unsuspended
+from springtide.messages import text
+from springtide.views import trainers
+
+_LOOK_AGAIN: Final = 0.2
+_BESIDE: Final = {"Secret": SECRETS, "ConfigMap": CONFIGMAPS, "Service": SERVICES, "Deployment": DEPLOYMENTS}
+"""Objects that Arena creates beside a job, and lists in the job's ConfigMap."""
+_ASSIGNED: Final = ("clusterIP", "clusterIPs")
+"""Fields of a Service that the server fills in."""
+
+
+async def again(client: Client, job: Job, timeout: float) -> None:
+    """Suspends the job, and resumes it as soon as its pods have ended."""
+    await suspending.suspend(client, job)
+    try:
+        await suspending.until_stopped(client, job, timeout)
+    finally:
+        # Also after Ctrl-C, or when the time is up: a restart must not leave a job suspended.
+        now = await finding.again(client, job)
+        if now is not None:
+            await suspending.resume(client, now)
+
+
+async def anew(client: Client, job: Job, timeout: float) -> Obj:
+    """Deletes the job, and creates it from its spec."""
+    beside = await _beside(client, job)
+    fresh = unsuspended(clean(job.obj))
+    await client.delete(job.resource, job.key, DeleteOptions(propagation="Foreground", uid=job.uid))
+    try:
+        await _until_gone(client, job.resource, job.key, job.uid, timeout)
+        made = await client.create(job.resource, fresh)
+    except (ApiError, Failure, KeyboardInterrupt, asyncio.CancelledError):
+        raise _lost(job, fresh) from None
+    for resource, obj in beside:
+        obj["metadata"]["ownerReferences"] = [_owner(made)]
+        await _put_back(client, resource, obj, timeout)
+    return made
+
+
+async def _beside(client: Client, job: Job) -> list[tuple[Resource, Obj]]:
+    """The objects that the job owns and Arena has created."""
+    type_ = trainers.of_job(job.obj).name
+    book = await client.find(CONFIGMAPS, Key(job.key.namespace, f"{job.name}-{type_}"))
+    if book is None or (book["metadata"].get("labels") or {}).get("createdBy") != "arena":
+        return []
+    found = [(CONFIGMAPS, clean(book))]
+    for line in str((book.get("data") or {}).get("app", "")).splitlines():
+        kind, _, name = line.strip().partition("/")
+        resource = _BESIDE.get(kind.partition(".")[0].capitalize())
+        obj = await client.find(resource, Key(job.key.namespace, name)) if resource and name else None
+        if resource and obj is not None and _is_owned(obj, job):
+            fresh = clean(obj)
+            for field in _ASSIGNED:
+                fresh.get("spec", {}).pop(field, None)
+            found.append((resource, fresh))
+    return found
+
+
+def _is_owned(obj: Obj, job: Job) -> bool:
+    return any(owner.get("uid") == job.uid for owner in obj["metadata"].get("ownerReferences") or ())
+
+
+def _owner(job: Obj) -> Obj:
+    return {
+        "apiVersion": job["apiVersion"],
+        "kind": job["kind"],
+        "name": job["metadata"]["name"],
+        "uid": job["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+async def _put_back(client: Client, resource: Resource, obj: Obj, timeout: float) -> None:
+    """The operator may have created an object of the same name already, such as the Secret with the keys."""
+    key = Key.of(obj)
+    old = await client.find(resource, key)
+    if old is not None and old["metadata"].get("deletionTimestamp"):
+        await _until_gone(client, resource, key, old["metadata"]["uid"], timeout)
+    try:
+        await client.create(resource, obj)
+    except AlreadyExists:
+        return
+
+
+async def _until_gone(client: Client, resource: Resource, key: Key, uid: str, timeout: float) -> None:
+    deadline = time.monotonic() + timeout if timeout else float("inf")
+    while True:
+        try:
+            found = await client.get(resource, key)
+        except NotFound:
+            return
+        if found["metadata"]["uid"] != uid:
+            return
+        if time.monotonic() > deadline:
+            raise Failure(text("{name} is not deleted in time.", name=key.name), code=ExitCode.TIMEOUT)
+        await asyncio.sleep(_LOOK_AGAIN)
+
+
+def _lost(job: Job, fresh: Obj) -> Failure:
+    """The job is deleted and was not created again: its manifest must not be lost with it."""
+    with tempfile.NamedTemporaryFile("w", prefix=f"{job.name}-", suffix=".yaml", delete=False) as file:
+        yaml.safe_dump(fresh, file, sort_keys=False)
+    return Failure(
+        text("Job {name} is deleted, and was not created again.", name=job.name),
+        text("the restart was interrupted, or took too long; its manifest is kept in {file}", file=file.name),
+        text("create it with: {command}", command=f"tide submit -f {Path(file.name)}"),
+    )
