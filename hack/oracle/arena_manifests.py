@@ -5,7 +5,9 @@
 
 Each file begins with a document `{submit: [tfjob, --name=mnist, ...]}`; what Arena hands to `kubectl apply` for that
 command line replaces the rest of the file. Nothing is created. Arena asks a cluster for its CustomResourceDefinitions,
-ports in use and priority classes: an empty embedded one (`tide up -d --no-nodes`) will do.
+ports in use and priority classes: an empty embedded one (`tide up -d --no-nodes`) will do. For mpijob
+it has to serve `kubeflow.org/v1alpha1`, which no operator does any more: apply a CustomResourceDefinition of that
+version to a real control plane (`control_plane.py --bare run -- ...`), and one of TrainingJobs likewise.
 """
 
 from __future__ import annotations

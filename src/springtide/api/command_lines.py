@@ -14,6 +14,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -47,8 +48,21 @@ class Launch:
 def launch_of(template: Mapping[str, Any]) -> Launch | None:
     """The program that the first container of a launcher runs: the first elastic one, otherwise the first that starts
     ranks."""
-    found = [launch for container in containers(template)[:1] for launch in _launches(_words(container))]
+    words = tuple(word for container in containers(template)[:1] for word in _words(container))
+    is_short = len(words) <= _MOST_REMEMBERED_WORDS and sum(map(len, words)) <= _LONGEST_REMEMBERED
+    return _remembered_launch(words) if is_short else _launch(words)
+
+
+def _launch(words: Sequence[str]) -> Launch | None:
+    found = list(_launches(words))
     return next((each for each in found if each.elastic), found[0] if found else None)
+
+
+_MOST_REMEMBERED_WORDS: Final = 100
+_LONGEST_REMEMBERED: Final = 4096
+"""Characters. Longer command lines are rare and are parsed every time, so that all remembered ones take a few MB."""
+_remembered_launch: Final = lru_cache(maxsize=256)(_launch)
+"""A job is reconciled many times with the same command line, and each reconcile needs the launch several times."""
 
 
 _LONG: Final = ("bind-to", "map-by", "rank-by", "hostfile", "npernode", "output-filename")
@@ -77,12 +91,16 @@ def _words(container: Container) -> list[str]:
             return []
     words = []
     for word in (*(container.command or ()), *(container.args or ())):
-        meant = _replaced(_REFERENCE, _expanded(word, variables), lambda found: variables.get(found[1] or found[2]))
+        meant = _with_variables(word, variables) if "$" in word else word
         room -= len(meant)
         if room < 0:
             return []
         words.append(meant)
     return words
+
+
+def _with_variables(word: str, variables: Mapping[str, str]) -> str:
+    return _replaced(_REFERENCE, _expanded(word, variables), lambda found: variables.get(found[1] or found[2]))
 
 
 _KUBERNETES_REFERENCE: Final = re.compile(r"\$\$|\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")

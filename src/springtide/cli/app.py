@@ -32,6 +32,8 @@ _COMMANDS = {
     "env": ("springtide.cli.environments.env", "env", "Make, list and delete environments: what images stand for."),
     "operator": ("springtide.cli.operator.command", "operator", "Run the operator, which reconciles training jobs."),
     "example": ("springtide.cli.example", "example", "Print the manifest of a job to try out."),
+    "logs": ("springtide.cli.tide_jobs.logs", "logs", "Show what the pods of a job print, merged by time."),
+    "attach": ("springtide.cli.tide_jobs.attach", "attach", "Run a command in a job's pod, with a terminal."),
     "doctor": (
         "springtide.cli.doctor.command",
         "doctor",
@@ -51,18 +53,14 @@ _COMMANDS = {
     "restart": ("springtide.cli.tide_jobs.restart", "restart", "Start a job again, finished or not."),
     "clone": ("springtide.cli.tide_jobs.clone", "clone", "Create a copy of a job under another name."),
     "diff": ("springtide.cli.tide_jobs.diff", "diff", "Show what a manifest would change."),
+    "explain": ("springtide.cli.tide_jobs.explain", "explain", "Explain why a job is in its state."),
     "completion": ("springtide.cli.completion.command", "completion", "Print the script that completes tide by TAB."),
     "version": ("springtide.cli.app", "version", "Print the version, and the Kubernetes version it follows."),
 }
 _OTHER_WORDS = {
-    "ls": "list",
-    "jobs": "list",
-    "start": "up",
-    "create": "up",
-    "stop": "down",
-    "remove": "delete",
-    "rm": "delete",
-    "destroy": "delete",
+    **{"ls": "list", "jobs": "list"},
+    **{"start": "up", "create": "up", "stop": "down", "remove": "delete", "rm": "delete", "destroy": "delete"},
+    **{"apply": "submit", "resize": "scale", "pause": "suspend", "continue": "resume", "copy": "clone"},
 }
 """Names that other programs use for our commands."""
 

@@ -12,7 +12,7 @@ from typing import IO, Any
 import click
 
 from springtide.cli import speaking
-from springtide.messages import Text, text
+from springtide.messages import Text, shown, text
 
 
 class ExitCode(IntEnum):
@@ -35,6 +35,7 @@ class Failure(click.ClickException):
     ) -> None:
         super().__init__(speaking.shown(what))
         self.what, self.cause, self.hint = what, cause, hint
+        self._language = speaking.language()  # it is shown when the command's context has gone
         self.exit_code = int(code)  # type: ignore[misc]  # click reads it from the instance
 
     def lines(self) -> list[str]:
@@ -44,7 +45,8 @@ class Failure(click.ClickException):
             (text("cause: {message}"), self.cause),
             (text("hint: {message}"), self.hint),
         )
-        return [speaking.shown(label._replace(values={"message": line})) for label, line in labelled if line]
+        told = (label._replace(values={"message": line}) for label, line in labelled if line)
+        return [shown(message, self._language) for message in told]
 
     def show(self, file: IO[Any] | None = None) -> None:
         for line in self.lines():

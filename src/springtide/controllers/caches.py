@@ -44,7 +44,7 @@ NO_SCALERS: Final[Mapping[str, Iterable[Definition]]] = {}
 HELD: Final = (CONFIGMAPS, SECRETS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS)
 
 
-def _by_job(view: PodView | BatchJobView | HeldView) -> list[JobKey]:
+def by_job(view: PodView | BatchJobView | HeldView) -> list[JobKey]:
     key = job_of(view.metadata)
     return [key] if key else []
 
@@ -89,7 +89,7 @@ class Caches:
         """The caches of all types of objects that are made for jobs."""
         self._by_name = {(known.resource.api_version, known.resource.kind): known for known in self.made}
         for informer in self.made:
-            informer.add_index(BY_JOB, _by_job)
+            informer.add_index(BY_JOB, by_job)
         self.pods.add_index(BY_NODE, _by_node)
         self._facts: NodeFacts | None = None
         """Facts about the current nodes; computed on demand, and again after a node has changed."""
@@ -143,7 +143,7 @@ class Caches:
         return {each.metadata.name: each.value for each in found}
 
     def jobs_on(self, node: str) -> frozenset[JobKey]:
-        return frozenset(key for pod in self.pods.where(BY_NODE, node) for key in _by_job(pod))
+        return frozenset(key for pod in self.pods.where(BY_NODE, node) for key in by_job(pod))
 
 
 def made_by(definitions: Iterable[Definition]) -> tuple[Resource, ...]:

@@ -62,7 +62,7 @@ def found(job: Job[Any], kind: Kind, caches: Caches, settings: Settings) -> Foun
         job=job,
         kind=kind,
         pods=caches.pods.where(BY_JOB, key),
-        batch_job=caches.batch_jobs.get(ObjectKey(job.metadata.namespace, kind.shape(job).launcher_name)),
+        batch_job=caches.batch_jobs.get(ObjectKey(job.metadata.namespace, kind.launcher_name(job.metadata.name))),
         held=[(resource, view) for resource, each in caches.held.items() for view in each.where(BY_JOB, key)],
         nodes=caches.node_facts(),
         priorities=caches.priorities(),

@@ -14,9 +14,9 @@ from functools import partial
 from springtide.controllers import prerequisites
 from springtide.controllers.acting import Executor
 from springtide.controllers.background import Background
-from springtide.controllers.caches import Caches, made_by
+from springtide.controllers.caches import Caches, by_job, made_by
 from springtide.controllers.inquiring import Inquirer
-from springtide.controllers.job_keys import JobKey, job_of
+from springtide.controllers.job_keys import JobKey
 from springtide.controllers.leaving import is_evicted
 from springtide.controllers.metrics import Figures, Metrics, figures, is_accepted
 from springtide.controllers.options import Options
@@ -27,7 +27,7 @@ from springtide.controllers.scalers.reading import has_ended
 from springtide.controllers.scalers.scripts import Scripts
 from springtide.controllers.scalers.waiting import ScaledJobs, ScalersWithoutJob
 from springtide.controllers.serving import serve
-from springtide.controllers.views import BatchJobView, HeldView, JobView, PodView, ScalerView
+from springtide.controllers.views import JobView, PodView, ScalerView
 from springtide.controllers.webhook.webhook import judging
 from springtide.jobs.observed import Settings
 from springtide.jobs.registry import SERVED
@@ -98,6 +98,8 @@ class Operator:
         self._controllers = {kind.kind: self._controller(kind, resource) for kind, resource in served}
         self._without_job = self._for_scalers_without_job() if self._scaled else None
         self._news: frozenset[tuple[str, str]] = frozenset()
+        for informer in self._caches.made:
+            informer.on_change(self._look_again, keys=by_job)
         self._caches.nodes.on_change(self._node_changed)
         self._caches.pods.on_replace(self._pod_replaced)
 
@@ -145,14 +147,8 @@ class Operator:
         reconciler = Reconciler(served, jobs, self._caches, executor, settings, self._metrics)
         controller: Controller[Key] = Controller(served.kind, reconciler.reconcile, workers=self._options.workers)
         controller.watches(jobs)
-
-        def owner(view: PodView | BatchJobView | HeldView) -> Iterator[Key]:
-            job = job_of(view.metadata)
-            if job is not None and job.kind == served.kind:
-                yield Key(job.namespace, job.name)
-
         for informer in self._caches.made:
-            controller.watches(informer, keys=owner)
+            controller.reads(informer)
         if served.definition.scalers:
             scalers = ScalerExecutor(self._client, self._caches.scalers, recorder, self._background.scripts)
             self._scaled[served.kind] = ScaledJobs(jobs, scalers)

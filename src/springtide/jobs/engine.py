@@ -65,7 +65,7 @@ def plan(observed: Observed, kind: Kind, now: datetime) -> Plan:
         return _told(seen, (), advice, status.ended(seen, outcome))
     then, first = advancing.advanced(seen)
     rest = _of_job(then)
-    return replace(rest, actions=(*first, *rest.actions))
+    return replace(rest, actions=(*first, *rest.actions)) if first else rest
 
 
 def _ending(seen: Snapshot) -> Outcome | None:
@@ -183,9 +183,9 @@ def _hosts_written(
 ) -> list[Action]:
     """The launcher can reach every listed worker at all times: the Role is widened before the host list is written and
     narrowed after it."""
-    still = {*hosts.reachable, *host_list.listed(seen)}
-    wide = replace(hosts, reachable=(*hosts.reachable, *sorted(still - {*hosts.reachable})))
-    before = after if wide == hosts else wiring.wanted(then.kind, then.job, wide)
+    still = {*host_list.listed(seen)} - {*hosts.reachable}
+    wide = replace(hosts, reachable=(*hosts.reachable, *sorted(still))) if still else hosts
+    before = wiring.wanted(then.kind, then.job, wide) if still else after
     first, last = objects.in_two_steps(then.observed, before, after)
     return [*first, *_config(seen, then, hosts, why), *last]
 

@@ -185,12 +185,16 @@ def read(annotations: Mapping[str, str], workers: Iterable[Pod]) -> Ledger:
     """An index is written here before its pod is created, so the written index counts, and a pod with a higher one was
     created by another client. If none is written it is derived from the pods: no index is used twice."""
     kept = decoded(_unpacked(annotations.get(ANNOTATION, "{}")), Ledger, Ledger(), strict=False)
-    retried, in_place = tuple(map(token, kept.retried)), {token(uid): times for uid, times in kept.in_place.items()}
-    kept = replace(kept, retried=retried, in_place=in_place)  # earlier releases wrote whole uids
-    kept = replace(kept, joining=_among(kept.joining, kept.members), dead=_among(kept.dead, kept.members))
     written = _index(annotations.get(NEXT_INDEX, ""))
     first = _beyond(workers) if written is None else written
-    return replace(kept, next_index=max(first, *_after(kept), 0))
+    return replace(
+        kept,
+        next_index=max(first, *_after(kept), 0),
+        joining=_among(kept.joining, kept.members),
+        dead=_among(kept.dead, kept.members),
+        retried=tuple(map(token, kept.retried)),  # earlier releases wrote whole uids
+        in_place={token(uid): times for uid, times in kept.in_place.items()},
+    )
 
 
 def _among(indices: tuple[int, ...], members: tuple[int, ...]) -> tuple[int, ...]:

@@ -26,7 +26,9 @@ def projected(snapshot: Snapshot, actions: Iterable[Action]) -> Snapshot:
             snapshot = replace(snapshot, observed=replace(snapshot.observed, launcher_job=_launcher_job(action)))
         elif isinstance(action, Delete) and action.key.kind == "Pod":
             ending.add(action.uid)
-    return _with_pods(_with_pods_ending(snapshot, ending) if ending else snapshot, created)
+    if ending:
+        snapshot = _with_pods_ending(snapshot, ending)
+    return _with_pods(snapshot, created) if created else snapshot
 
 
 def _pod(create: Create) -> Pod:

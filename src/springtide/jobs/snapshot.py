@@ -200,7 +200,8 @@ class Snapshot:
         return not label_complaints(self.worker_name(index))
 
     def with_ledger(self, ledger: Ledger) -> Snapshot:
-        return self if ledger == self.ledger else replace(self, ledger=ledger)
+        same = ledger is self.ledger or ledger == self.ledger  # mostly the very same, and the comparison is slow
+        return self if same else replace(self, ledger=ledger)
 
     def with_scalers(self, scalers: tuple[Scaler, ...]) -> Snapshot:
         """With other statuses of the scalers."""
@@ -232,7 +233,8 @@ def read(observed: Observed, kind: Kind, now: datetime) -> Snapshot:
         kept = Ledger() if shape.keeps_names else ledgers.recovered(workers.values(), launcher)
     else:
         kept = ledgers.read(config.annotations, workers.values())
-    kept = replace(kept, sizes=_believed(kept.sizes, observed))
+    if kept.sizes:
+        kept = replace(kept, sizes=_believed(kept.sizes, observed))
     scaler = _scaler(observed, kept)
     if config is None and scaler is not None and scaler.adds:
         names = {index: kind.pod_name(observed.job, shape.workers, index) for index in kept.members}

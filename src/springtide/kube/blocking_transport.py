@@ -100,6 +100,9 @@ class BlockingTransport:
     def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
         return self._streaming().stream(request)
 
+    def chunks(self, request: Request) -> AsyncGenerator[bytes, None]:
+        return self._streaming().chunks(request)
+
     def websocket(self, request: Request, protocols: Sequence[str]) -> AbstractAsyncContextManager[WebSocket]:
         return self._streaming().websocket(request, protocols)
 

@@ -24,7 +24,7 @@ from springtide.event_loop.slices import in_slices
 from springtide.kube import config, errors, request
 from springtide.kube.request import EVERYTHING, NO_QUERY, DeleteOptions, Patch, Request, Response, Scope
 from springtide.kube.resources import Key, Obj, Resource
-from springtide.kube.transport import Transport, WebSocket, websockets_of
+from springtide.kube.transport import Transport, WebSocket, chunks_of, websockets_of
 
 PAGE = 500
 REPEATS = 5
@@ -181,6 +181,10 @@ class Client:
     def lines(self, wanted: Request) -> AsyncGenerator[bytes, None]:
         """The lines of a streamed response, such as a watch or followed logs. Close the generator when done."""
         return self._transport.stream(wanted)
+
+    def chunks(self, wanted: Request) -> AsyncGenerator[bytes, None]:
+        """The bytes of a streamed response, for lines that may be of any length. Close the generator when done."""
+        return chunks_of(self._transport).chunks(wanted)
 
     def websocket(self, wanted: Request, protocols: Sequence[str]) -> AbstractAsyncContextManager[WebSocket]:
         """A WebSocket to a subresource such as `exec`; see `springtide.kube.exec`."""

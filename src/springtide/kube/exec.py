@@ -109,17 +109,27 @@ async def _executed(client: Client, wanted: request.Request, lines: LastLines) -
 
 async def _status(socket: WebSocket, lines: LastLines) -> Mapping[str, Any]:
     """Reads output until the Status has arrived."""
-    received = b""
+    statuses = Statuses()
     while (message := await socket.receive()) is not None:
         if message[:1] != bytes((STATUS,)):
             _take(message, lines)
-            continue
-        received += message[1:]
-        if len(received) > _LONGEST_STATUS:
-            raise errors.ServerError("the exit status of the command is too long")
-        if received and (status := _decoded(received)) is not None:
+        elif (status := statuses.add(message[1:])) is not None:
             return status
     raise errors.Unreachable("the connection was closed before the exit status of the command arrived")
+
+
+class Statuses:
+    """Puts together the messages of the status channel."""
+
+    def __init__(self) -> None:
+        self._received = b""
+
+    def add(self, data: bytes) -> Mapping[str, Any] | None:
+        """The Status, once it is complete."""
+        self._received += data
+        if len(self._received) > _LONGEST_STATUS:
+            raise errors.ServerError("the exit status of the command is too long")
+        return _decoded(self._received) if self._received else None
 
 
 async def _late_output(socket: WebSocket, lines: LastLines) -> None:

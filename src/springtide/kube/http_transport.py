@@ -62,6 +62,13 @@ class HttpTransport:
             if last := b"".join(rest):
                 yield last
 
+    async def chunks(self, request: Request) -> AsyncGenerator[bytes, None]:
+        async with self._exchange(request, UNLIMITED, None) as response:
+            if response.status >= 300:
+                raise errors.from_answer(response.status, response.headers, await response.read())
+            async for chunk in response.content.iter_any():
+                yield chunk
+
     @asynccontextmanager
     async def _exchange(
         self, request: Request, limit: int, timeout: float | None

@@ -187,6 +187,19 @@ def execute(pod: Key, container: str, argv: Sequence[str]) -> Request:
     return Request("GET", _path_to(PODS, pod, "exec"), query, repeated=words)
 
 
+def interact(pod: Key, container: str, argv: Sequence[str], *, tty: bool) -> Request:
+    """A command in a container with stdin, and a terminal if wanted, which has one stream for both outputs."""
+    query = {"container": container, "stdin": "true", "stdout": "true"}
+    query |= {"tty": "true"} if tty else {"stderr": "true"}
+    words = tuple(("command", word) for word in argv)
+    return Request("GET", _path_to(PODS, pod, "exec"), query, repeated=words)
+
+
+def forward_port(pod: Key, port: int) -> Request:
+    """One connection to a port of a pod; the response is a WebSocket."""
+    return Request("GET", _path_to(PODS, pod, "portforward"), {"ports": str(port)})
+
+
 def _path_to(resource: Resource, key: Key, subresource: str = "") -> str:
     """The path of one object. Without this check an empty name would address the whole collection."""
     if not key.name:

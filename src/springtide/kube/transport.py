@@ -42,6 +42,9 @@ class WebSocket(Protocol):
     async def receive(self) -> bytes | None:
         """The next message; None once the connection is closed. Unreachable if it is lost."""
 
+    async def send(self, message: bytes) -> None:
+        """Send a binary message. Unreachable if the connection is lost."""
+
 
 @runtime_checkable
 class Sends(Protocol):
@@ -58,6 +61,19 @@ class OpensWebSockets(Protocol):
         A response that does not switch protocols is raised as `errors.from_answer(...)`, none as Unreachable. The
         request's timeout is for the handshake.
         """
+
+
+@runtime_checkable
+class StreamsChunks(Protocol):
+    def chunks(self, request: Request) -> AsyncGenerator[bytes, None]:
+        """Like `Transport.stream`, with the bytes as they arrive, so that memory is bounded however long a line is."""
+
+
+def chunks_of(transport: Transport) -> StreamsChunks:
+    """MethodNotAllowed if the transport cannot stream bytes."""
+    if isinstance(transport, StreamsChunks):
+        return transport
+    raise errors.MethodNotAllowed("requests inside this process stream lines only")
 
 
 def websockets_of(transport: Transport) -> OpensWebSockets:

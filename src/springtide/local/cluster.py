@@ -118,6 +118,7 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
             audit=audit,
             sockets=sockets,
             pods_on_loopback=lambda: options.netd_socket is None or not options.netd_socket.exists(),
+            data_dir=directory.path,
         )
         server = ApiServer(store, _token_maker(key), settings)
         await server.start()

@@ -15,6 +15,7 @@
     operator/     credentials, log and lock of the operator; what its mirror pods show, see `kubelet.mirror_pods`
     network/      socket and notes of netd
     pods/, logs/  a directory per pod, made by the agent of its node
+    kept-logs/    logs of removed pods of training jobs, see `pod_logs.kept`
     devices/      the register of allocated GPUs
 
 The process that runs a cluster takes the lock; commands only read. Reading never creates, changes or waits for

@@ -13,6 +13,8 @@ from springtide.manifests.labels import USER_ID
 from springtide.manifests.objects import Obj
 from springtide.manifests.submission import Submission
 
+_WIDTH: Final = 2**16
+"""Folded lines are hard to read, and to search."""
 _CREATED_BY: Final = {"createdBy": "arena"}
 
 
@@ -33,7 +35,7 @@ def config_map(submission: Submission, values: Obj, objects: Sequence[Obj], isol
             "labels": {**_CREATED_BY, **user},
         },
         "data": {
-            "values": yaml.safe_dump(values, sort_keys=False, allow_unicode=True),
+            "values": yaml.safe_dump(values, sort_keys=False, width=_WIDTH),
             "app": "\n".join(reference(each) for each in objects),
             chart.name: chart.version,
         },

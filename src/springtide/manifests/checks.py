@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import Any, Final
 
 from springtide.manifests import tfjob, type_checks
@@ -32,6 +32,9 @@ _OF_TYPES: Final[tuple[tuple[type[Submission], Callable[[Any], Iterator[Problem]
 
 def problems(submission: Submission) -> list[Problem]:
     """All of them, in the order of Arena's checks, which names the first one only."""
+    if not _is_text(asdict(submission)):
+        cause = text("it has bytes that are not UTF-8")
+        return [Problem("", cause, text("write it in UTF-8, which is what containers are given"))]
     found = [*_name(submission), *_common(submission)]
     for type_, check in _OF_TYPES:
         if isinstance(submission, type_):
@@ -39,14 +42,37 @@ def problems(submission: Submission) -> list[Problem]:
     return found
 
 
-def unheeded(submission: Submission) -> list[Text]:
-    """Flags that change nothing, for the user to know at submit."""
-    if isinstance(submission, TfJob):
-        return tfjob.unheeded(submission)
+def _is_text(value: Any) -> bool:
+    """Python hands over bytes of a command line that are no UTF-8 as surrogates, which no object can hold."""
+    if isinstance(value, str):
+        return not any("\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, dict):
+        return all(_is_text(name) and _is_text(part) for name, part in value.items())
+    return not isinstance(value, (list, tuple)) or all(_is_text(part) for part in value)
+
+
+def unheeded(submission: Submission, embedded: bool = False) -> list[Text]:
+    """Flags that change nothing, for the user to know at submit; `embedded`: on the embedded cluster."""
+    found = tfjob.unheeded(submission) if isinstance(submission, TfJob) else []
     if isinstance(submission, EtJob) and submission.spot_instance:
-        why = text("--spot-instance changes nothing: workers may run on nodes that can be taken away without it, too")
-        return [why]
-    return []
+        found.append(
+            text("--spot-instance changes nothing: workers may run on nodes that can be taken away without it, too")
+        )
+    if embedded and submission.gang:
+        found.append(
+            text(
+                "--gang has no effect on the embedded cluster, whose scheduler reads PodGroups: "
+                "start the cluster with tide up --no-operator, and tide operator --gang-scheduling default-scheduler"
+            )
+        )
+    if embedded and isinstance(submission, MpiJob) and submission.gpu_topology:
+        found.append(
+            text(
+                "--gputopology does not place workers by the connections of GPUs on the embedded cluster: "
+                "its scheduler does not know them, and its nodes need the resource aliyun.com/gpu"
+            )
+        )
+    return found
 
 
 def _name(submission: Submission) -> Iterator[Problem]:
@@ -84,7 +110,7 @@ def _counts(submission: Submission) -> Iterator[Problem]:
         yield too_small("--gpus", submission.gpus, 0, "--gpus is invalid")
     if submission.retry < 0:
         yield too_small("--retry", submission.retry, 0)
-    if submission.workers < 1 and not isinstance(submission, TfJob):
+    if submission.workers < 1 and not isinstance(submission, (EtJob, TfJob)):  # which have bounds of their own
         yield too_small("--workers", submission.workers, 1)
 
 
@@ -118,11 +144,12 @@ def _mounts(submission: Submission) -> Iterator[Problem]:
     mounted = [("--data", claim.path) for claim in submission.claims]
     mounted += [("--data-dir", directory.path) for directory in submission.host_directories]
     mounted += [("--config-file", directory) for directory in {file.directory for file in submission.config_files}]
-    counted = Counter(path.rstrip("/") for _, path in mounted)
+    taken = set()
     for flag, path in mounted:
-        if counted.pop(path.rstrip("/"), 1) > 1:
+        if path.rstrip("/") in taken:
             cause = text("two volumes are mounted at {path}", path=path)
             yield Problem(flag, cause, text("give each a path of its own"))
+        taken.add(path.rstrip("/"))
 
 
 def _code_sync(submission: Submission) -> Iterator[Problem]:

@@ -13,7 +13,6 @@ from springtide.manifests import environment_variables, resources
 from springtide.manifests.objects import Obj, filled
 from springtide.manifests.submission import CodeSync, Compute, Submission
 from springtide.manifests.volumes import Mounted
-from springtide.messages import Text, text
 
 GIT: Final = "git"
 RSYNC: Final = "rsync"
@@ -67,15 +66,3 @@ def project(source: str) -> str:
     """The name of a repository, which its directory below `code` gets."""
     last = source.strip("/").rpartition("/")[2]
     return last.partition(".git")[0]
-
-
-def missing_program(sync: CodeSync, installed: bool) -> Text | None:
-    """Why the code is not fetched on the embedded cluster, whose init containers run git or rsync of this machine.
-    `installed`: whether it is found there."""
-    if installed:
-        return None
-    return text(
-        "this machine has no {program}, which fetches the code on the embedded cluster. Install it: "
-        "apt-get install {program}, or the package of your system that has it",
-        program=sync.mode,
-    )

@@ -15,18 +15,20 @@ class Problem(ValueError):
     """Raised where a flag's text is read, and listed where a whole submission is checked."""
 
     def __init__(self, flag: str, cause: Text, hint: Text, arena: str = "") -> None:
+        """Without a flag it is about the whole command line."""
         self.flag, self.cause, self.hint = flag, cause, hint
         self._arena = arena
         super().__init__(self.arena)
 
     @property
     def what(self) -> Text:
-        return text("{flag} is not valid", flag=self.flag)
+        return text("{flag} is not valid", flag=self.flag) if self.flag else text("the command line is not valid")
 
     @property
     def arena(self) -> str:
         """The line of `arena`, in Arena's own words where it checks the same."""
-        return f"{_PREFIX}: {self._arena or f'{self.flag}: {shown(self.cause, Language.ENGLISH)}'}"
+        said = self._arena or f"{self.flag or 'command line'}: {shown(self.cause, Language.ENGLISH)}"
+        return f"{_PREFIX}: {said}"
 
 
 def missing(flag: str, arena: str = "", instead: str = "") -> Problem:

@@ -43,9 +43,9 @@ def image(tensorboard: TensorBoard) -> str:
     return tensorboard.image or IMAGE
 
 
-def shown_at(port: int) -> str:
-    """The address of a port of this machine that is forwarded to `PORT` of TensorBoard's pod."""
-    return f"http://127.0.0.1:{port}"
+def on_host(submission: Submission, tensorboard: TensorBoard) -> bool:
+    """Whether the logs are in a directory of the chief's node."""
+    return bool(tensorboard.host_directory) and _needs_volume(submission, tensorboard)
 
 
 def volumes(submission: Submission) -> list[Mounted]:
@@ -71,10 +71,6 @@ def _needs_volume(submission: Submission, tensorboard: TensorBoard) -> bool:
     directory = f"{tensorboard.log_directory.rstrip('/')}/"
     on_claim = any(directory.startswith(f"{claim.path.rstrip('/')}/") for claim in submission.claims)
     return directory.startswith("/") and not on_claim
-
-
-def _on_host(submission: Submission, tensorboard: TensorBoard) -> bool:
-    return bool(tensorboard.host_directory) and _needs_volume(submission, tensorboard)
 
 
 def _volume(submission: Submission, tensorboard: TensorBoard) -> Obj:
@@ -145,7 +141,7 @@ def _pod_spec(submission: Submission, tensorboard: TensorBoard, beside: Mapping[
         **filled(
             priorityClassName=submission.priority,
             tolerations=scheduling.tolerations(submission),
-            affinity=_affinity(beside, required=_on_host(submission, tensorboard)),
+            affinity=_affinity(beside, required=on_host(submission, tensorboard)),
             volumes=[each.volume for each in mounted],
             imagePullSecrets=[{"name": secret} for secret in submission.image_pull_secrets],
         ),

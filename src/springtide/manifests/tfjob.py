@@ -29,7 +29,7 @@ _ROLES: Final = _SHORT_ROLES | {role.lower(): role for role in _SHORT_ROLES.valu
 
 
 def objects(job: TfJob) -> list[Obj]:
-    """Ports that are 0 are the operator's choice: `ports.chosen` finds free ones first."""
+    """Ports that are 0 are the operator's choice: `role_ports.chosen` finds free ones first."""
     return [*volumes.config_maps(job), *tensorboard.objects(job, _chief(job)), _job(job)]
 
 

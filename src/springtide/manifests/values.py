@@ -6,7 +6,7 @@ SSH keys and security contexts are left out: Arena never reads them there, and k
 
 from __future__ import annotations
 
-from springtide.manifests import volumes
+from springtide.manifests import tensorboard, volumes
 from springtide.manifests.charts import chart_of
 from springtide.manifests.environment_variables import variables
 from springtide.manifests.labels import chart_labels
@@ -66,10 +66,11 @@ def _tensorboard(submission: Submission) -> Obj:
     board = submission.tensorboard
     if board is None:
         return {"useTensorboard": False}
+    on_host = tensorboard.on_host(submission, board)
     return {
         "useTensorboard": True,
         "trainingLogdir": board.log_directory,
-        "hostLogPath": board.host_directory,
-        "isLocalLogging": bool(board.host_directory),
+        "hostLogPath": board.host_directory if on_host else "",
+        "isLocalLogging": on_host,
         **filled(tensorboardImage=board.image),
     }

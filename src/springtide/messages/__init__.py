@@ -25,6 +25,12 @@ class Text(NamedTuple):
     values: Mapping[str, object]
 
 
+class FromOperator(NamedTuple):
+    """A text that the operator recorded in English, as a value of a message."""
+
+    said: str
+
+
 def text(template: str, **values: object) -> Text:
     """Values may be messages themselves."""
     return Text(template, values)
@@ -42,7 +48,19 @@ def shown(message: Text, language: Language) -> str:
 
 
 def _shown(value: object, language: Language) -> object:
+    if isinstance(value, FromOperator):
+        return recorded_text(value.said, language)
     return shown(value, language) if isinstance(value, Text) else value
+
+
+def recorded_text(said: str, language: Language) -> str:
+    """What the operator recorded, such as `status.explanation`. What is not recognised stays English."""
+    if language is not Language.CHINESE:
+        return said
+    from springtide.messages.recorded import translated  # noqa: PLC0415
+    from springtide.messages.zh.operator import CLAUSES  # noqa: PLC0415
+
+    return translated(said, CLAUSES)
 
 
 def language(variables: Mapping[str, str], chosen: str = "") -> Language:

@@ -176,6 +176,9 @@ class _Socket:
         status, self._status = self._status, None
         return b"\x03" + msgspec.json.encode(status) if status is not None else None
 
+    async def send(self, message: bytes) -> None:
+        raise AssertionError("a command without stdin is sent nothing")
+
 
 def with_commands(world: World, command: Command) -> tuple[Wire, Exec]:
     """For `World.start`."""

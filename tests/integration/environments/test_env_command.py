@@ -188,6 +188,10 @@ def test_a_maker_that_is_killed_leaves_nothing_that_counts(home: Path, wheel: Pa
             ["create", "--for", "x/mpi-operator:1"],
             "needs no environment\nIt is an image of mpi-operator, whose pods do",
         ),
+        (
+            ["create", "--for", "x/git-sync:3"],
+            "needs no environment\nA stand-in for it is built in: pods of this image fetch",
+        ),
         (["create", "--for", "x", "--preset", "horovod"], "--preset and --for contradict each other"),
         (["create", "e", "--cmd", "[1]"], "'[1]': a list holds strings alone"),
         (["create", "e", "--entrypoint", "a 'b"], "No closing quotation"),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -262,3 +263,16 @@ def test_more_words_or_variables_than_anybody_writes_say_nothing() -> None:
     assert launch_of(a_template("mpirun", "-np", "2", "x", env=many)) is None
     assert launch_of(a_template(*["env"] * 5000, "mpirun", "-np", "2", "x")) is None
     assert launch_of(a_template(*["env"] * 4000, "mpirun", "-np", "2", "x", env=many[:5000])) == Launch("mpirun", np=2)
+
+
+def test_long_command_lines_are_not_remembered() -> None:
+    """The operator parses each many times, and there may be as many long ones as there are jobs."""
+    tracemalloc.start()
+    try:
+        for number in range(40):
+            line = ["mpirun", "-np", "2", "train", *(f"{number}.{word}" for word in range(4_000))]
+            assert launch_of(a_template(*line)) == Launch("mpirun", np=2)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 2**20  # all of them take ten times as much

@@ -45,6 +45,9 @@ def imported_by(*args: str, home: str) -> set[str]:
         (["list", "--help"], (*SLOW, *ENGINE)),
         (["get", "--help"], (*SLOW, *ENGINE)),
         (["top", "node", "--help"], (*SLOW, *ENGINE)),
+        (["run", "--help"], (*SLOW, "springtide.local.environments.shelf")),
+        (["scale", "--help"], SLOW),
+        (["submit", "--help"], SLOW),
     ],
     ids=" ".join,
 )

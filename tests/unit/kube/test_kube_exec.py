@@ -50,6 +50,9 @@ class Socket:
             await asyncio.Event().wait()
         return None
 
+    async def send(self, message: bytes) -> None:
+        raise AssertionError("a command without stdin is sent nothing")
+
 
 class Api(FakeApi):
     """A server whose next exec consists of these messages."""

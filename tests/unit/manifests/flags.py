@@ -17,9 +17,13 @@ from springtide.manifests.submission import (
     Claim,
     CodeSync,
     Compute,
+    DeepSpeedJob,
+    EtJob,
     HostDirectory,
+    MpiJob,
     PyTorchJob,
     Spread,
+    SshKeys,
     Submission,
     TensorBoard,
     TfJob,
@@ -95,9 +99,41 @@ _ALL_TYPES: Final[dict[str, Fields]] = {
     },
 }
 
+_OF_LAUNCHERS: Final[dict[str, Fields]] = {
+    "compute": {"compute": Compute(cpu="500m", memory="1Gi"), "gpus": 1, "code_sync": _GIT},
+    "own-annotations": {
+        "annotations": {"why": "test"},
+        "launcher_annotations": {"for": "launcher"},
+        "worker_annotations": {"for": "worker"},
+    },
+    "selectors": {"node_selector": {"disk": "fast"}, "launcher_selector": {"zone": "b"}},
+    "ssh-secret": {"ssh_secret": "keys"},
+    "restarts": {"job_restart_policy": "OnFailure", "job_backoff_limit": 2},
+    "no-restarts": {"job_backoff_limit": 0},
+    "retry": {"retry": 3},
+    "shared-gpu": {"devices": {"aliyun.com/gpu-mem": "4"}},
+}
 _TWO_ROLES: Final = {"workers": 2, "ps": 1}
 _ALL_ROLES: Final = {"workers": 2, "ps": 1, "chief": True, "evaluator": True}
 _OWN: Final[dict[type[Submission], dict[str, Fields]]] = {
+    EtJob: {
+        **_OF_LAUNCHERS,
+        "bounds": {"min_workers": 2, "max_workers": 9, "gpus": 1},
+        "spot": {"spot_instance": True, "max_wait_time": 600},
+        "worker-restarts": {"worker_restart_policy": "ExitCode"},
+    },
+    DeepSpeedJob: {**_OF_LAUNCHERS, "nccl": {"variables": {"NCCL_ASYNC_ERROR_HANDLING": "0"}}},
+    MpiJob: {
+        "compute": _OF_LAUNCHERS["compute"],
+        "retry": {"retry": 3},
+        "topology": {"gpu_topology": True, "gpus": 2},
+        "mounts": {
+            "mounts_on_launcher": True,
+            "claims": (Claim(name="set", path="/data"),),
+            "host_directories": (HostDirectory(host="/mnt/host", path="/mnt/host"),),
+        },
+        "clean": {"clean_policy": "None"},
+    },
     PyTorchJob: {
         "one": {"workers": 1},
         "timeouts": {"running_timeout": 8520, "ttl_after_finished": 90, "clean_policy": "None", "retry": 3},
@@ -179,7 +215,15 @@ _OWN: Final[dict[type[Submission], dict[str, Fields]]] = {
         },
     },
 }
-_SIZES: Final[dict[type[Submission], Fields]] = {PyTorchJob: {"workers": 3}, TfJob: _TWO_ROLES}
+_KEYS: Final = SshKeys(private=b"key", public=b"key")
+_LAUNCHED: Final[Fields] = {"workers": 3, "ssh_keys": _KEYS}
+_SIZES: Final[dict[type[Submission], Fields]] = {
+    EtJob: _LAUNCHED,
+    DeepSpeedJob: _LAUNCHED,
+    MpiJob: {"workers": 3},
+    PyTorchJob: {"workers": 3},
+    TfJob: _TWO_ROLES,
+}
 
 
 def submissions(kind: type[Any]) -> dict[str, Any]:
@@ -200,11 +244,11 @@ def recorded(type_of_job: str) -> Iterator[str]:
 def plain(value: Any, name: str = "") -> Any:
     """Without fields that have no value, and with lists of named parts in the order of their names."""
     if isinstance(value, dict):
-        parts = {key: plain(part, key) for key, part in value.items()}
-        return {key: part for key, part in parts.items() if part not in (None, {}, [])}
+        fields = {key: plain(part, key) for key, part in value.items()}
+        return {key: part for key, part in fields.items() if part not in (None, {}, [])}
     if isinstance(value, list):
-        parts = [plain(part) for part in value]
-        return sorted(parts, key=lambda part: part["name"]) if name in _BY_NAME else parts
+        listed = [plain(part) for part in value]
+        return sorted(listed, key=lambda part: part["name"]) if name in _BY_NAME else listed
     return value
 
 
@@ -221,3 +265,10 @@ def differing(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
             yield from differing(our, their, path)
     elif ours != theirs:
         yield path
+
+
+def differing_objects(ours: list[Obj], theirs: list[Obj]) -> list[str]:
+    """The kinds and paths of all values that differ, of objects of the same kinds."""
+    assert [each["kind"] for each in ours] == [each["kind"] for each in theirs]
+    pairs = zip(ours, theirs, strict=True)
+    return [f"{our['kind']} {path}" for our, their in pairs for path in differing(plain(our), plain(their))]

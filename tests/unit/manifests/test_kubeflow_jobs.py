@@ -12,7 +12,7 @@ from tests.unit.manifests import flags
 from springtide.api.field_errors import FieldError
 from springtide.api.validation import pytorchjob as pytorchjob_validation
 from springtide.api.validation import tfjob as tfjob_validation
-from springtide.manifests import ports
+from springtide.manifests import role_ports
 from springtide.manifests.objects import Obj
 from springtide.manifests.rendering import render
 from springtide.manifests.submission import PyTorchJob, TfJob
@@ -38,14 +38,11 @@ DIFFERENCES: Final = {
 
 def objects(kind: str, name: str) -> list[Obj]:
     submission = flags.submissions(KINDS[kind])[name]
-    return render(ports.chosen(submission, ()) if isinstance(submission, TfJob) else submission)
+    return render(role_ports.chosen(submission, ()) if isinstance(submission, TfJob) else submission)
 
 
 def differing(kind: str, name: str) -> list[str]:
-    ours, theirs = [flags.plain(each) for each in objects(kind, name)], flags.rendered(kind, name)
-    assert [each["kind"] for each in ours] == [each["kind"] for each in theirs]
-    pairs = zip(ours, theirs, strict=True)
-    return [f"{our['kind']} {path}" for our, their in pairs for path in flags.differing(our, their)]
+    return flags.differing_objects(objects(kind, name), flags.rendered(kind, name))
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
@@ -73,5 +70,6 @@ def test_validation_accepts_the_job(kind: str, name: str) -> None:
 
 
 def errors(job: Obj) -> list[FieldError]:
-    validation = pytorchjob_validation if job["kind"] == "PyTorchJob" else tfjob_validation
-    return validation.admission_errors(job)
+    if job["kind"] == "PyTorchJob":
+        return pytorchjob_validation.admission_errors(job)
+    return tfjob_validation.admission_errors(job)

@@ -99,7 +99,7 @@ async def differences(client: Client, manifests: Iterable[Obj]) -> list[Differen
         resource = await kinds.resource(obj)
         live = await client.find(resource, Key.of(obj))
         if live is None:
-            wanted = await client.create(resource, obj, query=_DRY)
+            wanted = await client.create(resource, _fresh(obj), query=_DRY)
         elif (resource.group, resource.kind) in _TRAINED:
             wanted = await client.replace(resource, _replacing(live, obj), query=_DRY)
         else:

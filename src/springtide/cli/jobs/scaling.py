@@ -27,7 +27,6 @@ SCALEINS: Final = Resource("kai.alibabacloud.com", "v1alpha1", "scaleins", "Scal
 PATIENCE: Final = 600
 """Seconds that a ScaleOut gets by default: pulling an image takes longer than the kind's own 60."""
 _LOOK_AGAIN: Final = 0.25
-_TRAINING_JOBS_ONLY: Final = "only TrainingJobs that run have ScaleOuts and ScaleIns, which run scripts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ async def begin(client: Client, job: Job, request: Request) -> Resize:
     if request.needs_scaler:
         raise Failure(
             text("Job {name} cannot run a script when it is resized.", name=job.name),
-            text(_TRAINING_JOBS_ONLY),
+            text("only TrainingJobs that run have ScaleOuts and ScaleIns, which run scripts"),
             text("leave out {options}", options="--script, --env, --retry"),
             ExitCode.USAGE,
         )

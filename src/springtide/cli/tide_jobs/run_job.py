@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from contextlib import suppress
 from enum import Enum
@@ -12,15 +13,17 @@ import click
 
 from springtide.cli import speaking
 from springtide.cli.connecting import Target
-from springtide.cli.errors import ExitCode
-from springtide.cli.jobs import creating, running
+from springtide.cli.errors import ExitCode, Failure
+from springtide.cli.jobs import creating, running, waiting
 from springtide.cli.jobs.creating import Created
 from springtide.cli.jobs.finding import Job
-from springtide.cli.jobs.launcher_log import Follower
+from springtide.cli.jobs.following import JobLogs
+from springtide.cli.jobs.log_reading import Wish
 from springtide.cli.jobs.running import Asked
+from springtide.cli.tide_jobs.run_output import RunOutput
 from springtide.cli.tide_jobs.state_lines import StateLines
 from springtide.kube.client import Client
-from springtide.kube.errors import NotFound
+from springtide.kube.errors import ApiError, NotFound
 from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import Key
 from springtide.manifests import directory_job
@@ -64,17 +67,55 @@ async def _created(client: Client, wanted: directory_job.DirectoryJob) -> Job:
 
 
 def _follow(target: Target, job: Job) -> None:
-    follower = Follower(job, click.echo, StateLines(job.name).show)
+    output, states = RunOutput(), StateLines(job.name)
+
+    async def conversation(client: Client) -> None:
+        log = asyncio.create_task(JobLogs(client, job, Wish(follow=True), output).show())
+        try:
+            await _finished(client, job, states, log)
+        finally:  # also after Ctrl-C
+            log.cancel()
+            await asyncio.gather(log, return_exceptions=True)
+
     while True:
         try:
-            target.talk(follower.follow, streams=True)
+            target.talk(conversation, streams=True)
         except KeyboardInterrupt:
             answer = _asked(job)
             if answer is Answer.GO_ON:
                 continue
             click.get_current_context().exit(_stop(target, job) if answer is Answer.STOP else _detach(job))
+        except Failure as failure:
+            raise _without_log(failure) from None
         speaking.note(text("Job {name} has succeeded.", name=job.name))
         return
+
+
+async def _finished(client: Client, job: Job, states: StateLines, log: asyncio.Task[None]) -> None:
+    """Failure unless the job succeeds. The last lines of the log come before that message."""
+    try:
+        await waiting.until_finished(client, job, show=states.show)
+    except Failure:
+        await _read(log)
+        raise
+    await _read(log)
+
+
+async def _read(log: asyncio.Task[None]) -> None:
+    """The end of the job counts more than a log that cannot be read to its own end."""
+    try:
+        await log
+    except ApiError as error:
+        speaking.note(text("the log cannot be read to its end: {why}", why=error.message))
+    except Failure as failure:
+        speaking.note(failure.what)
+
+
+def _without_log(failure: Failure) -> Failure:
+    """The last lines of the log, which follow the cause, have just been shown."""
+    if failure.cause is not None:
+        failure.cause = text("{why}", why=speaking.shown(failure.cause).partition("\n")[0])
+    return failure
 
 
 def _asked(job: Job) -> Answer:

@@ -22,7 +22,9 @@ class StateLines:
         if now[0] == self._last[0] and _differ_in_numbers_only(now[1], self._last[1]):
             return
         self._last = now
-        speaking.note(text("{name}: {state}. {why}", name=self._name, state=now[0], why=now[1].partition("\n")[0]))
+        why = now[1].partition("\n")[0]
+        line = text("{name}: {state}", name=self._name, state=now[0])
+        speaking.note(text("{line}. {why}", line=line, why=why) if why else line)
 
 
 def _differ_in_numbers_only(one: str, other: str) -> bool:

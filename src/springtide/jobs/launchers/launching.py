@@ -218,7 +218,8 @@ def refusal(snapshot: Snapshot) -> str:
 
 def _listing(ledger: Ledger, indices: tuple[int, ...]) -> Ledger:
     used = tuple(sorted({*ledger.used, *indices} & set(ledger.members)))
-    return replace(ledger, listed=indices, used=used)
+    same = (ledger.listed, ledger.used) == (indices, used)
+    return ledger if same else replace(ledger, listed=indices, used=used)
 
 
 def _settles(snapshot: Snapshot, pod: Pod) -> bool:

@@ -171,9 +171,9 @@ def created(snapshot: Snapshot, most: int) -> tuple[Action, ...]:
     """At most so many pods: those that are created cause the next plan."""
     there, job = pods(snapshot), snapshot.job
     missing = [each for each in snapshot.fixed if each.name not in there and each.name not in snapshot.ledger.done]
-    first = () if there or not missing else snapshot.kind.warnings(job)
-    if whole_job_restart.waits(snapshot):
+    if not missing or whole_job_restart.waits(snapshot):
         return ()
+    first = () if there else snapshot.kind.warnings(job)
     sized = snapshot.sized_job
     made = (snapshot.kind.pod(sized, each.role, each.index, snapshot.observed.settings) for each in missing[:most])
     return (*(Create(manifest) for manifest in made), *first)

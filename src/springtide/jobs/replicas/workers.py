@@ -128,6 +128,8 @@ def filled(snapshot: Snapshot, count: int) -> tuple[Ledger, timedelta]:
     be added. The replacement after one failure is added at once; after more consecutive failures the back-off
     applies."""
     ledger = snapshot.ledger
+    if count <= 0 and not ledger.owed:
+        return ledger, timedelta.max
     owed = ledger.owed[:count]
     due = [failures for failures, since in owed if _left(snapshot, failures, since) <= timedelta(0)]
     waiting = tuple((failures, since) for failures, since in owed if _left(snapshot, failures, since) > timedelta(0))

@@ -6,7 +6,7 @@ The whole server without sockets. The HTTP edge and the in-process transport cal
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from springtide.local import status
 from springtide.local.access.attributes import Attributes, require
@@ -25,6 +25,7 @@ from springtide.local.store.backend import DamagedError
 
 Verb = Callable[[Context, Call], Awaitable[Answer]]
 PathHandler = Callable[[Request], Awaitable[Answer]]
+OwnHandler = Callable[[Request, Target], Awaitable[Answer]]
 
 VERBS: dict[str, Verb] = {
     "create": create,
@@ -40,7 +41,8 @@ VERBS: dict[str, Verb] = {
 
 class Dispatcher:
     """`subresources` maps (storage or "*", subresource, verb or "*") to a handler; `special` maps resources that are
-    not stored (reviews, metrics) to theirs; `paths` serves everything outside `/api` and `/apis`."""
+    not stored (reviews, metrics) to theirs; `paths` serves everything outside `/api` and `/apis`. `own` maps (group,
+    version, resource) to what no Kubernetes serves: in no registry or discovery, and authorised by the handler."""
 
     def __init__(
         self,
@@ -48,8 +50,10 @@ class Dispatcher:
         paths: PathHandler,
         subresources: dict[tuple[str, str, str], Verb],
         special: dict[tuple[str, str], Verb],
+        own: Mapping[tuple[str, str, str], OwnHandler],
     ) -> None:
         self._ctx, self._paths, self._subresources, self._special = ctx, paths, subresources, special
+        self._own = own
 
     async def handle(self, request: Request, raw_path: str) -> Answer:
         try:
@@ -64,6 +68,8 @@ class Dispatcher:
         if target is None:
             require(self._ctx.authorizer, request.user, path_attributes(request))
             return await self._paths(request)
+        if own := self._own.get((target.group, target.version, target.resource)):
+            return await own(request, target)
         require(self._ctx.authorizer, request.user, attributes(target))
         if not self._is_routed(target):
             return page_not_found()

@@ -14,6 +14,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from springtide.local.access import escalation
 from springtide.local.access.authentication import Authenticator
@@ -29,6 +30,8 @@ from springtide.local.apiserver.dispatch import Dispatcher, Verb
 from springtide.local.apiserver.encoding.objects import decode
 from springtide.local.apiserver.following import follow
 from springtide.local.apiserver.measures import Measures
+from springtide.local.apiserver.nodes import kept_logs
+from springtide.local.apiserver.nodes.kept_logs import KeptLogs
 from springtide.local.apiserver.nodes.node_streams import NodeStreams
 from springtide.local.apiserver.nodes.resource_metrics import ResourceMetrics
 from springtide.local.apiserver.nodes.service_routes import service_resolver
@@ -68,6 +71,8 @@ class Settings:
     """Makes sockets that reach pods and services; None where ordinary ones do."""
     pods_on_loopback: Callable[[], bool] = lambda: True
     """Whether pods have no network of their own; a function, because this is known only after the server's start."""
+    data_dir: Path | None = None
+    """The cluster's directory, with the logs of removed pods; None where there are none."""
 
 
 class ApiServer:
@@ -106,12 +111,15 @@ class ApiServer:
             ("apiextensions.k8s.io", "customresourcedefinitions"): built_in_definitions.handle,
         }
         subresources = _subresources(self.tokens, self.streams)
-        self.dispatcher = Dispatcher(self.context, paths, subresources, special)
+        self._kept_logs = KeptLogs(store, self.authorizer, settings.data_dir)
+        own = {(kept_logs.GROUP, kept_logs.VERSION, kept_logs.RESOURCE): self._kept_logs.answer}
+        self.dispatcher = Dispatcher(self.context, paths, subresources, special, own)
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Start following stored objects; returns when the objects stored so far are loaded."""
         jobs: list[Callable[[], Awaitable[None]]] = [CustomResources(self.context).run, self._metrics.run]
+        jobs += [self._kept_logs.run]
         jobs += [partial(self._follow_rbac, resource) for resource in _RBAC]
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(_for_ever(job)) for job in jobs]

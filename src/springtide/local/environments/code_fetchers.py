@@ -11,6 +11,7 @@ from typing import Final
 from springtide.local.environments import patterns
 from springtide.local.environments.environment import Environment, own
 
+PROGRAM: Final = "git"
 _IMAGES: Final = ("git-sync", "*/git-sync")
 
 

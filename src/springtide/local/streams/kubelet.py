@@ -161,7 +161,7 @@ def number(query: Query, name: str) -> int | None:
     return value
 
 
-def _since_time(query: Query) -> str:
+def since_time(query: Query) -> str:
     text = _first(query, "sinceTime")
     if not text:
         return ""
@@ -183,7 +183,7 @@ def log_location(kubelet: Kubelet, pod: dict[str, Any], query: Query) -> Locatio
         value = number(query, name)
         if value is not None:
             parameters.append((name, str(value)))
-    if since := _since_time(query):
+    if since := since_time(query):
         parameters.append(("sinceTime", since))
     return kubelet.at(f"/containerLogs/{pod_path(pod)}/{container}", parameters)
 
@@ -192,7 +192,7 @@ def check_log_options(pod_name: str, query: Query) -> None:
     """The errors of `pods/log` that do not depend on the pod."""
     errors: list[FieldError] = []
     tail, limit, seconds = (number(query, name) for name in ("tailLines", "limitBytes", "sinceSeconds"))
-    since = _since_time(query)
+    since = since_time(query)
     if tail is not None and tail < 0:
         errors.append(field_errors.invalid("tailLines", tail, "must be greater than or equal to 0"))
     if limit is not None and limit < 1:

@@ -70,9 +70,11 @@ def kill(directory: DataDir, node: str | None = None) -> None:
 
 
 def remove(directory: DataDir, node: str) -> None:
-    """Removes the files of a deleted node."""
+    """Removes the files of a deleted node, but the logs that are kept of its pods."""
+    from springtide.local.pod_logs import keeping  # noqa: PLC0415 - `tide down` must start quickly
+
     for pod in pods(directory, node):
-        shutil.rmtree(directory.path / "logs" / pod.logs, ignore_errors=True)
+        keeping.keep(directory.path, directory.path / "logs" / pod.logs)
         exec_sockets.remove(directory.path / "exec", pod.path.name)
         with contextlib.suppress(OSError):
             remains.discard(pod.path)

@@ -28,6 +28,7 @@ _FOLDERS = {
     "bin": r"kubectl(\.py)?",
     "devices": r"lock|register\.json",
     "exec": rf"{_UID}(\.sock)?",
+    "kept-logs": rf"lock|.+_{_UID}|\.removing-{_UID}",
     "logs": rf".+_{_UID}",
     "network": r"holder\..+|table\.json|outside\.lock",
     "nodes/*": r"agent\.lock|agent\.log(\.1)?|kubeconfig|.+\.pem",

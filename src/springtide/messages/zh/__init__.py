@@ -6,10 +6,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from springtide.messages.zh import connecting, flags, showing, submitting
+from springtide.messages.zh import (
+    connecting,
+    doctor,
+    explaining,
+    flags,
+    job_logs,
+    job_verbs,
+    showing,
+    submitting,
+    tensorboards,
+)
+
+_SUBJECTS: Final = (
+    connecting,
+    doctor,
+    explaining,
+    flags,
+    job_logs,
+    job_verbs,
+    showing,
+    submitting,
+    tensorboards,
+)
 
 TRANSLATIONS: Final[Mapping[str, str]] = {
-    template: translation
-    for subject in (connecting, flags, showing, submitting)
-    for template, translation in subject.TRANSLATIONS.items()
+    template: translation for subject in _SUBJECTS for template, translation in subject.TRANSLATIONS.items()
 }

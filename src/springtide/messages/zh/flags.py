@@ -7,6 +7,9 @@ from typing import Final
 
 TRANSLATIONS: Final = {
     "{flag} is not valid": "{flag} 无效",
+    "it has bytes that are not UTF-8": "其中有不是 UTF-8 的字节",
+    "write it in UTF-8, which is what containers are given": "请用 UTF-8 书写，容器得到的就是 UTF-8",
+    "the command line is not valid": "命令行无效",
     "it is missing": "缺少该参数",
     "add {flag}": "请加上 {flag}",
     "{value} does not have the form {form}": "{value} 不符合格式 {form}",
@@ -41,6 +44,20 @@ TRANSLATIONS: Final = {
         "--spot-instance 不起作用：没有该参数，worker 也可以运行在可能被回收的节点上"
     ),
     "give each a path of its own": "请为每个卷指定不同的路径",
+    (
+        "--gang has no effect on the embedded cluster, whose scheduler reads PodGroups: "
+        "start the cluster with tide up --no-operator, and tide operator --gang-scheduling default-scheduler"
+    ): (
+        "--gang 在内嵌集群上不起作用，其调度器读取的是 PodGroup：请用 tide up --no-operator 启动集群，"
+        "并运行 tide operator --gang-scheduling default-scheduler"
+    ),
+    (
+        "--gputopology does not place workers by the connections of GPUs on the embedded cluster: "
+        "its scheduler does not know them, and its nodes need the resource aliyun.com/gpu"
+    ): (
+        "--gputopology 在内嵌集群上不会按 GPU 的连接方式放置 worker：其调度器不了解这些连接，"
+        "而且节点需要有资源 aliyun.com/gpu"
+    ),
     "--starting-timeout has no effect: TFJobs of today's operators have no such deadline": (
         "--starting-timeout 不起作用：现在的 operator 的 TFJob 没有这个期限"
     ),
@@ -48,8 +65,4 @@ TRANSLATIONS: Final = {
         "--role-sequence 在这里不起作用：所有角色同时创建，并互相等待"
     ),
     "--worker-affinity-policy has no effect without --ps": "没有 --ps 时，--worker-affinity-policy 不起作用",
-    "this machine has no {program}, which fetches the code on the embedded cluster. Install it: apt-get install "
-    "{program}, or the package of your system that has it": (
-        "本机没有 {program}，内嵌集群用它获取代码。请安装：apt-get install {program}，或您的系统中包含它的软件包"
-    ),
 }

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from springtide.local.kubelet.containers.logs import Options
 from springtide.local.kubelet.serving.log_requests import Refused, attempt_of, options_of
 from springtide.local.kubelet.serving.paths import parse
+from springtide.local.pod_logs.reading import Options
 from springtide.local.runtime.contract import ContainerState
 
 NOW = datetime(2026, 11, 16, 4, 30, 0, 250_000, tzinfo=UTC)

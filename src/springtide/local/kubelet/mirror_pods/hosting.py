@@ -11,11 +11,11 @@ from springtide.api.mirror_pods import is_mirror
 from springtide.kube.informer import Informer
 from springtide.kube.resources import Key, Obj
 from springtide.local.datadir import DataDir
-from springtide.local.kubelet.containers.logs import Options
 from springtide.local.kubelet.mirror_pods import plain_logs, records
 from springtide.local.kubelet.mirror_pods.records import CONTAINER
 from springtide.local.kubelet.serving.hosting import Command, HostedPod, Hosting, Running
 from springtide.local.kubelet.specs import pod_specs
+from springtide.local.pod_logs.reading import Options
 from springtide.local.runtime.contract import ContainerState
 from springtide.local.runtime.shim import memory
 from springtide.local.runtime.shim_client import ShimError

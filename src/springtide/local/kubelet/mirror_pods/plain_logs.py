@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The log of a process that writes plain lines into a file, as `kubectl logs` shows it.
 
-The lines become records as a shim writes them (see `containers.logs`), so all options of `kubectl logs` work. The time
+The lines become records as a shim writes them (see `pod_logs.reading`), so all options of `kubectl logs` work. The time
 of a line is the one it begins with; a line without a time, such as one of a traceback, has that of the line before.
 """
 
@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from springtide.local.kubelet.containers.logs import CHUNK, MAX_HELD, POLL, Options, Shaper
 from springtide.local.kubelet.mirror_pods.records import LogPart
+from springtide.local.pod_logs.reading import CHUNK, MAX_HELD, POLL, Options, Shaper
 
 _STREAM: Final = b"stderr"
 _TIME: Final = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,6})?(?:Z|[+-]\d\d:\d\d)?(?=\s|$)")

@@ -18,11 +18,11 @@ import msgspec
 
 from springtide.kube.resources import Key, Obj
 from springtide.local.kubelet.containers.bodies import Prepared
-from springtide.local.kubelet.containers.logs import Options, files_of, text
 from springtide.local.kubelet.pods import interruptions
 from springtide.local.kubelet.pods.observed import Failure, Observed, Stop, Verdict
 from springtide.local.kubelet.pods.restarts import BackOff
 from springtide.local.kubelet.specs import pod_specs
+from springtide.local.pod_logs.reading import Options, files_of, text
 from springtide.local.runtime.contract import ContainerState
 
 if TYPE_CHECKING:

@@ -26,6 +26,7 @@ from springtide.local.kubelet.pods.observed import Failure, Stop
 from springtide.local.kubelet.pods.tasks import Tasks
 from springtide.local.kubelet.specs import pod_specs
 from springtide.local.kubelet.status.termination import last_words
+from springtide.local.pod_logs import kept
 from springtide.local.runtime.contract import ContainerState, PodBody
 from springtide.local.runtime.shim import logs as shim_logs
 from springtide.local.runtime.shim_client import Shim, ShimError, ShimGoneError
@@ -74,6 +75,8 @@ class Starter:
         pod.earlier = pod.attempts()
         pod.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._note(pod)
+        if (known := kept.pod_of(pod.obj, self._deps.facts.node)) is not None:
+            kept.write_card(pod.logs, known)
 
     def _note(self, pod: LocalPod) -> None:
         metadata = pod.obj["metadata"]

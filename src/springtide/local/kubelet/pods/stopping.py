@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
 from contextlib import suppress
 from dataclasses import replace
 
@@ -17,6 +16,7 @@ from springtide.local.kubelet.pods.local_pods import LocalPod
 from springtide.local.kubelet.pods.observed import Stop
 from springtide.local.kubelet.pods.tasks import Tasks
 from springtide.local.kubelet.specs import pod_specs
+from springtide.local.pod_logs import keeping
 from springtide.local.runtime.shim_client import NO_ANSWER, ShimError
 
 logger = logging.getLogger(__name__)
@@ -81,9 +81,9 @@ class Stopper:
         await self._deps.bodies.remove(pod.obj)
 
     async def forget(self, pod: LocalPod) -> None:
-        """Remove everything of the pod from this node."""
+        """Remove everything of the pod from this node, but the logs that are kept."""
         self._tasks.cancel(pod.uid)
         await self._deps.bodies.remove(pod.obj)
-        await asyncio.to_thread(shutil.rmtree, pod.logs, ignore_errors=True)
+        await asyncio.to_thread(keeping.keep, self._deps.facts.data_dir, pod.logs)
         await asyncio.to_thread(self._deps.runtime.discard, pod.directory)
         self._deps.pods.remove(pod.uid)

@@ -7,7 +7,7 @@ import socket
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from springtide.local.kubelet.containers.logs import Options
+from springtide.local.pod_logs.reading import Options
 from springtide.local.runtime.contract import ContainerState
 
 

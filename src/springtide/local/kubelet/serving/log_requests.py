@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from springtide.local.kubelet.containers.logs import Options
 from springtide.local.kubelet.serving.hosting import HostedPod
 from springtide.local.kubelet.serving.paths import Asked
 from springtide.local.kubelet.specs import pod_specs
+from springtide.local.pod_logs.reading import Options
 
 _STREAMS: Final = {"": "", "All": "", "Stdout": "stdout", "Stderr": "stderr"}
 _LISTS: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")

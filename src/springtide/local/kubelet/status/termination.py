@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from springtide.local.kubelet.containers import pod_files
-from springtide.local.kubelet.containers.logs import Options, Shaper
+from springtide.local.pod_logs.reading import Options, Shaper
 
 MESSAGE_BYTES = 4096
 LOG_BYTES = 2048

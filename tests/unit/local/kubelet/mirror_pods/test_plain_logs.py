@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from springtide.local.kubelet.containers.logs import CHUNK, Options
 from springtide.local.kubelet.mirror_pods import plain_logs
 from springtide.local.kubelet.mirror_pods.plain_logs import Stamper
 from springtide.local.kubelet.mirror_pods.records import LogPart
+from springtide.local.pod_logs.reading import CHUNK, Options
 
 BEGAN = datetime.fromisoformat("2026-11-16T04:00:00Z").timestamp()
 LINES = (

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from springtide.local.apiserver.nodes import resource_metrics
-from springtide.local.kubelet.containers.logs import Options
 from springtide.local.kubelet.node.metrics import Counter, Reading, ResourceMetrics, Usage, render
+from springtide.local.pod_logs.reading import Options
 from springtide.local.runtime.contract import ContainerState
 from springtide.local.runtime.shim_client import ShimError
 
