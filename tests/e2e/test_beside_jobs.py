@@ -23,10 +23,16 @@ from tests.programs.world import Cluster, Obj
 
 from springtide.manifests import rendering, role_ports
 from springtide.manifests.bookkeeping import owner_reference
-from springtide.manifests.submission import CodeSync, PyTorchJob, Submission, TensorBoard, TfJob, User
+from springtide.manifests.submission import CodeSync, HostDirectory, PyTorchJob, Submission, TensorBoard, TfJob, User
 
 pytestmark = pytest.mark.timeout(300)
 LOGS: Final = "/training_logs"
+PROGRAM: Final = """\
+touch /met/$(hostname)
+until [ $(ls /met | wc -l) = $workers ]; do sleep 0.2; done
+echo "trained on $(hostname)" | tee -a "${LOGS:-/dev/null}"
+"""
+"""A worker would wait for ever for a master that has ended, as PyTorch's would."""
 COMMAND: Final = "cd code/train && sh train.sh"
 
 
@@ -41,7 +47,8 @@ def repository(user: str) -> Iterator[str]:
     """A directory that pods see: their /tmp is their own. Git reads only its owner's repositories."""
     folder = Path(tempfile.mkdtemp(prefix="springtide-code-", dir="/var/tmp"))
     (folder / "train.git").symlink_to(".git")
-    (folder / "train.sh").write_text('echo "trained on $(hostname)" | tee -a "${LOGS:-/dev/null}"\n')
+    (folder / "met").mkdir()
+    (folder / "train.sh").write_text(PROGRAM)
     who = {f"GIT_{part}_{field}": "me@example.com" for part in ("AUTHOR", "COMMITTER") for field in ("NAME", "EMAIL")}
     for words in (["init", "-q"], ["add", "train.sh"], ["commit", "-qm", "code"]):
         subprocess.run(["git", *words], cwd=folder, env={**os.environ, **who}, check=True)
@@ -60,6 +67,7 @@ def asked(cluster: Cluster, name: str, repository: str, **more: Any) -> dict[str
         "user": User(name="me", id="0" * 32),
         "image": "python:3",
         "workers": 2,
+        "host_directories": (HostDirectory(host=f"{repository.removeprefix('file://')}/met", path="/met"),),
         "code_sync": CodeSync(mode="git", source=f"{repository}/train.git"),
         **more,
     }

@@ -161,4 +161,4 @@ def _cell(path: JSONPath, document: Any) -> str:
         found = path.find(document, Budget(_VALUES))
     except PathError as error:
         raise SelectionError(str(error)) from None
-    return ",".join(_NONE if value is None else _value(value) for value in found) or _NONE
+    return ",".join(_NONE if value is None else _value(value) for value in found) if found else _NONE

@@ -84,6 +84,22 @@ def shortened(text: str, width: int) -> str:
     return kept + _ELLIPSIS if width > 0 else ""
 
 
+def shortened_inside(text: str, width: int) -> str:
+    """Like `shortened`, but with the ellipsis in the middle: names of pods differ at their ends."""
+    if display_width(text) <= width or width < _INSIDE:
+        return shortened(text, width)
+    end, left = "", (width - 1) // 2
+    for character in reversed(text):
+        left -= _width(character)
+        if left < 0:
+            break
+        end = character + end
+    return shortened(text, width - display_width(end)) + end
+
+
+_INSIDE: Final = 5
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     head: str
@@ -91,10 +107,14 @@ class Column:
     """A table that is too wide for its terminal loses the columns of the highest rank first; 0: never."""
     shrinks: bool = False
     """Whether its cells may be shortened."""
+    differs_at_end: bool = False
+    """They are shortened in the middle."""
 
 
+_LEGIBLE: Final = 16
+"""Rather than shortening cells further, columns are left out."""
 _NARROWEST: Final = 8
-"""Cells are not shortened further: what is left would say nothing."""
+"""Cells are not shortened further even if no column is left to be left out: what remains would say nothing."""
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
@@ -109,11 +129,15 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int |
         kept = _fitting(columns, widths, width)
         _shrink(columns, kept, widths, width)
     lines = ([column.head for column in columns], *rows)
-    return "\n".join(_line([line[at] for at in kept], [widths[at] for at in kept]) for line in lines)
+    shown, room = [columns[at] for at in kept], [widths[at] for at in kept]
+    return "\n".join(_line(shown, [line[at] for at in kept], room) for line in lines)
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    fitted = [shortened(cell, width) for cell, width in zip(cells, widths, strict=True)]
+def _line(columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int]) -> str:
+    fitted = [
+        (shortened_inside if column.differs_at_end else shortened)(cell, width)
+        for column, cell, width in zip(columns, cells, widths, strict=True)
+    ]
     padding = (" " * (width - display_width(cell) + PADDING) for cell, width in zip(fitted, widths, strict=True))
     return "".join(cell + after for cell, after in zip(fitted, padding, strict=True)).rstrip()
 
@@ -125,7 +149,7 @@ def _total(kept: Sequence[int], widths: Sequence[int]) -> int:
 def _fitting(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[int]:
     """The columns that are shown: those that can be shortened count as if they were."""
     least = [
-        min(each, max(_NARROWEST, len(column.head))) if column.shrinks else each
+        min(each, max(_LEGIBLE, len(column.head))) if column.shrinks else each
         for column, each in zip(columns, widths, strict=True)
     ]
     kept = list(range(len(columns)))
@@ -135,30 +159,28 @@ def _fitting(columns: Sequence[Column], widths: Sequence[int], width: int) -> li
 
 
 def _shrink(columns: Sequence[Column], kept: Sequence[int], widths: list[int], width: int) -> None:
-    """Takes what is missing from the widest columns that may be shortened."""
-    able = [at for at in kept if columns[at].shrinks]
-    while able and (excess := _total(kept, widths) - width) > 0:
-        widest = max(able, key=lambda at: widths[at])
-        least = max(_NARROWEST, len(columns[widest].head))
-        if widths[widest] <= least:
-            break
-        second = max((widths[at] for at in able if widths[at] < widths[widest]), default=least)
-        widths[widest] = max(least, widths[widest] - excess, min(second, widths[widest] - 1))
+    """Takes what is missing from the columns that may be shortened, always from the widest."""
+    least = {at: max(_NARROWEST, len(columns[at].head)) for at in kept if columns[at].shrinks}
+    for _ in range(_total(kept, widths) - width):
+        able = [at for at in least if widths[at] > least[at]]
+        if not able:
+            return
+        widths[max(able, key=lambda at: widths[at])] -= 1
 
 
 class Rows:
     """Lines of a table that come one after another: the heads first, and columns that grow with what comes."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
-        self._heads: list[str] = [column.head for column in columns]
-        self._widths = [len(head) for head in self._heads]
+        self._columns = columns
+        self._widths = [len(column.head) for column in columns]
         self._begun = False
 
     def line(self, row: Sequence[str]) -> str:
         cells = [printable(cell) for cell in row]
         self._widths = [max(width, display_width(cell)) for width, cell in zip(self._widths, cells, strict=True)]
-        lines = [_line(cells, self._widths)]
+        lines = [_line(self._columns, cells, self._widths)]
         if not self._begun:
             self._begun = True
-            lines.insert(0, _line(self._heads, self._widths))
+            lines.insert(0, _line(self._columns, [column.head for column in self._columns], self._widths))
         return "\n".join(lines)

@@ -91,7 +91,7 @@ def _loss(view: JobView) -> str:
 
 
 _INSTANCES: Final = (
-    Column("INSTANCE", shrinks=True),
+    Column("INSTANCE", shrinks=True, differs_at_end=True),
     Column("STATUS"),
     Column("READY", rank=3),
     Column("RESTARTS", rank=5),

@@ -9,6 +9,13 @@ import sys
 import pytest
 
 SLOW = ("aiohttp", "cryptography", "kubernetes_asyncio", "springtide.local.cluster")
+ENGINE = (
+    "springtide.jobs",
+    "springtide.controllers",
+    "springtide.api.kinds",
+    "springtide.kube.informer",
+    "prometheus_client",
+)
 
 
 def imported_by(*args: str, home: str) -> set[str]:
@@ -35,6 +42,12 @@ def imported_by(*args: str, home: str) -> set[str]:
         (["doctor"], SLOW),
         (["node", "--help"], SLOW),
         (["operator", "--help"], (*SLOW, "asyncio", "yaml")),
+        (["list", "--help"], (*SLOW, *ENGINE)),
+        (["get", "--help"], (*SLOW, *ENGINE)),
+        (["top", "node", "--help"], (*SLOW, *ENGINE)),
+        (["run", "--help"], (*SLOW, "springtide.local.environments.shelf")),
+        (["scale", "--help"], SLOW),
+        (["submit", "--help"], SLOW),
     ],
     ids=" ".join,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from springtide.views.tables import Column, display_width, shortened, table, tabwriter
+from springtide.views.tables import Column, display_width, shortened, shortened_inside, table, tabwriter
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,21 @@ def test_east_asian_characters_take_two_columns(text: str, width: int) -> None:
 )
 def test_a_text_is_shortened_to_columns(text: str, width: int, shown: str) -> None:
     assert shortened(text, width) == shown
+    assert display_width(shown) <= width
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "shown"),
+    [
+        ("elastic-worker-0", 16, "elastic-worker-0"),
+        ("elastic-worker-0", 12, "elasti…ker-0"),
+        ("elastic-worker-0", 5, "el…-0"),
+        ("elastic-worker-0", 4, "ela…"),
+        ("训练任务-worker-0", 11, "训练…ker-0"),
+    ],
+)
+def test_a_name_is_shortened_in_the_middle(text: str, width: int, shown: str) -> None:
+    assert shortened_inside(text, width) == shown
     assert display_width(shown) <= width
 
 

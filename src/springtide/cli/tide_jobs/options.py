@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def job_argument(command: F) -> F:
-    return click.argument("name", metavar="JOB")(command)
+    return click.argument("name", metavar="JOB", help="The name of the job.")(command)
 
 
 def type_option(command: F) -> F:

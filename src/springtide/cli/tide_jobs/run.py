@@ -23,7 +23,7 @@ Examples:
   tide run --image registry.example.com/train:1 -- python /train.py"""
 
 
-@click.command(context_settings={"ignore_unknown_options": False}, epilog=_EPILOG)
+@click.command(epilog=_EPILOG)
 @cluster_options
 @click.option("--workers", type=click.IntRange(1), default=2, metavar="N", help="Workers to begin with.  [default: 2]")
 @click.option("--min", type=click.IntRange(1), default=1, metavar="N", help="The fewest to train with.  [default: 1]")
@@ -45,7 +45,14 @@ Examples:
 )
 @click.option("-d", "--detach", is_flag=True, help="Do not follow the log.")
 @options.yes_option
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.argument(
+    "command",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    metavar="-- PROGRAM...",
+    help="The program and its arguments, after two dashes.",
+)
 def run(
     namespace: str, context: str, kubeconfig: str, command: tuple[str, ...], detach: bool, yes: bool, **asked: Any
 ) -> None:

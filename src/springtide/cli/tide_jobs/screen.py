@@ -38,7 +38,7 @@ class Screen:
         up = _UP_AND_CLEAR.format(lines=len(self._drawn)) if self._drawn else ""
         self._drawn = lines
         # In one write, so that no half picture is seen.
-        click.echo(up + "\n".join(lines))
+        click.echo(up + "\n".join(lines), color=True)
 
 
 def _fitted(line: str, width: int) -> str:

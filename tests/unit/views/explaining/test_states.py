@@ -14,7 +14,7 @@ ALIVE = Operator(True, Fact("lease/mpi-operator/mpi-operator", "spec.renewTime",
 DEAD = Operator(False, Fact("lease/mpi-operator", "metadata", "no such lease"))
 FAILED = "MPIJob ns/pi has failed: launcher exited with code 3: no data; see kubectl logs pi-launcher -n ns"
 LATE = "MPIJob ns/pi has failed because its launcher did not run within 60 s (max-wait-time); 0 of 1 workers were ready"
-JUST_NOW = {"metadata": {"creationTimestamp": "2026-11-17T05:59:58Z"}}
+JUST_NOW = {"creationTimestamp": "2026-11-17T05:59:58Z"}
 WORKER = {"springtide.dev/role": "worker"}
 
 STATES: dict[str, tuple[Evidence, str, str, str]] = {
@@ -31,7 +31,7 @@ STATES: dict[str, tuple[Evidence, str, str, str]] = {
         "kubectl describe mpijob/pi -n ns",
     ),
     "it has just been created": (
-        evidence(a_job("", **JUST_NOW), operator=ALIVE),
+        evidence(a_job("", metadata=JUST_NOW), operator=ALIVE),
         "NotReconciled",
         "Job pi has just been created; the operator takes it up now.",
         "tide doctor --cluster",
