@@ -3,6 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# Suites start thousands of processes. Where no byte code may be written, each would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 # What tests are run by, if not by pytest itself: CI has those that fail run once more.
 AGAIN ?=
 
@@ -59,20 +62,22 @@ uninstall: ## remove what make install has installed; clusters are kept
 test: $(READY) ## the tests, but for those that take their time; needs neither Go nor kubectl
 	@$(AGAIN) $(BIN)/pytest -n 3 -q -m "not clusters"
 
+UNIT ?= -n 2
 test-unit: $(READY) ## the unit tests alone
-	@$(AGAIN) $(BIN)/pytest -n 2 -q tests/unit
+	@$(AGAIN) $(BIN)/pytest $(UNIT) -q tests/unit
 
 test-clusters: $(READY) ## those that start clusters, node agents, containers and launchers
 	@$(AGAIN) $(BIN)/pytest -n 4 --dist worksteal -q -m clusters tests/integration
 
-# Each in an environment of its own. The one that .venv is made of has had both by `make demo` and `make test`.
+# Each in an environment of its own. The one that .venv is made of has had both by `make demo` and `make test`. In one
+# process, without the many generated cases, because it goes on beside other work.
 PYTHONS ?= 3.11 3.14
 test-pythons: $(READY) ## the demo and the unit tests on the oldest and the newest Python, fetched if missing (needs mvn then)
 	@for version in $(PYTHONS); do \
 		if hack/find_python.sh --is $$version $(BIN)/python; then echo "$(VENV) is of Python $$version: make demo and make test"; continue; fi; \
 		echo "=== Python $$version"; \
 		hack/find_python.sh $$version >/dev/null 2>&1 || $(BIN)/python hack/fetch_python.py $$version || exit 1; \
-		$(MAKE) --no-print-directory VENV=.venv-$$version UV_PYTHON=$$version demo test-unit || exit 1; done
+		$(MAKE) --no-print-directory VENV=.venv-$$version UV_PYTHON=$$version UNIT='-n 0 -m "not one_python"' demo test-unit || exit 1; done
 
 check: $(READY) ## format, lint, types, layers
 	@$(BIN)/ruff format --check .

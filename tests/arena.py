@@ -89,12 +89,21 @@ class Arena:
         (self.home / "arena-kubectl").symlink_to(self.kubectl)
 
     def __call__(self, *words: str) -> str:
+        done = self._run(*words)
+        assert done.returncode == 0, done
+        return done.stdout + done.stderr
+
+    def refused(self, *words: str) -> str:
+        """What it complains of."""
+        done = self._run(*words)
+        assert done.returncode == 1, done
+        return done.stderr
+
+    def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = [str(self.built / "arena"), "-n", self.namespace, *words]
         path = f"{self.home}:{os.environ['PATH']}"
         environment = {"HOME": str(self.home), "KUBECONFIG": self.kubeconfig, "PATH": path}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
-        assert done.returncode == 0, done
-        return done.stdout + done.stderr
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
 def _one(file: str) -> Obj:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every test relies on, and which of them `make test` leaves to `make test-clusters` and `make test-docs`."""
+"""What every test relies on, which of them `make test` leaves to `make test-clusters` and `make test-docs`, and which
+`make test-pythons` leaves to `make test`."""
 
 from __future__ import annotations
 
@@ -40,8 +41,28 @@ OF_CLUSTERS = frozenset(
 )
 """Folders whose tests start processes: clusters, node agents, containers, launchers and ranks."""
 
+ENGINE = Path(__file__).parent / "unit" / "jobs"
+OF_ONE_PYTHON = frozenset(
+    ENGINE / name
+    for name in (
+        "kinds/elastic_training/test_elastic_training_in_any_order.py",
+        "kinds/elastic_training/test_elastic_training_table.py",
+        "kinds/mpi/test_mpi_in_any_order.py",
+        "kinds/pytorch/test_pytorch_in_any_order.py",
+        "kinds/tensorflow/test_tf_in_any_order.py",
+        "kinds/test_table_of_events.py",
+        "scaling/test_scalers_in_any_order.py",
+        "scaling/test_turns.py",
+        "test_hostile_replicas.py",
+        "test_toy.py",
+    )
+)
+"""Files of many generated plans. Plans are pure functions, of which the other files try each on every Python."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if item.path in OF_ONE_PYTHON:
+            item.add_marker("one_python")
         if not OF_CLUSTERS.isdisjoint(item.path.parents):
             item.add_marker("clusters")

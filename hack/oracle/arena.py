@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arena's command line, built from the Go module registry: it submits and scales the document's TrainingJobs.
+"""Arena's command line, built from the Go module registry, and the Python SDK that drives it.
 
     python hack/oracle/arena.py      builds it once, in the cache outside the checkout; prints its folder
 
@@ -22,6 +22,7 @@ MODULE = "github.com/kubeflow/arena"
 VERSION = "v0.15.5"
 SUM = "h1:dZOfQoehHvrnjqFz35zUS9UoN8YF40rcYHhMFNJ7PRY="
 CHARTS = ("etjob", "mpijob", "pytorchjob", "tfjob", "scaleout", "scalein")
+SDK = "sdk/arena-python-sdk/arenasdk"
 
 
 def build() -> Path:
@@ -33,6 +34,8 @@ def build() -> Path:
             shutil.copytree(_module(), source, copy_function=shutil.copyfile)
             _compile(source, Path(scratch) / "arena")
             (Path(scratch) / "arena").rename(target / "arena")
+    if not (target / "arenasdk").exists():
+        shutil.copytree(_module() / SDK, target / "arenasdk", copy_function=shutil.copyfile)
     _copy_charts(target / "charts")
     return target
 

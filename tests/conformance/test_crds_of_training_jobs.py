@@ -191,4 +191,4 @@ def test_a_job_is_not_attached_anew(admin: Kubectl) -> None:
     ],
 )
 def test_a_field_is_explained(admin: Kubectl, field: str, said: str) -> None:
-    assert said in " ".join(admin("explain", field).split())
+    assert said in " ".join(admin("explain", field, f"--api-version={GROUP}/v1alpha1").split())

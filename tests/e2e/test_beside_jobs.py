@@ -23,10 +23,16 @@ from tests.programs.world import Cluster, Obj
 
 from springtide.manifests import rendering, role_ports
 from springtide.manifests.bookkeeping import owner_reference
-from springtide.manifests.submission import CodeSync, PyTorchJob, Submission, TensorBoard, TfJob, User
+from springtide.manifests.submission import CodeSync, HostDirectory, PyTorchJob, Submission, TensorBoard, TfJob, User
 
 pytestmark = pytest.mark.timeout(300)
 LOGS: Final = "/training_logs"
+PROGRAM: Final = """\
+touch /met/$(hostname)
+until [ $(ls /met | wc -l) = $workers ]; do sleep 0.2; done
+echo "trained on $(hostname)" | tee -a "${LOGS:-/dev/null}"
+"""
+"""A worker would wait for ever for a master that has ended, as PyTorch's would."""
 COMMAND: Final = "cd code/train && sh train.sh"
 
 
@@ -41,7 +47,8 @@ def repository(user: str) -> Iterator[str]:
     """A directory that pods see: their /tmp is their own. Git reads only its owner's repositories."""
     folder = Path(tempfile.mkdtemp(prefix="springtide-code-", dir="/var/tmp"))
     (folder / "train.git").symlink_to(".git")
-    (folder / "train.sh").write_text('echo "trained on $(hostname)" | tee -a "${LOGS:-/dev/null}"\n')
+    (folder / "met").mkdir()
+    (folder / "train.sh").write_text(PROGRAM)
     who = {f"GIT_{part}_{field}": "me@example.com" for part in ("AUTHOR", "COMMITTER") for field in ("NAME", "EMAIL")}
     for words in (["init", "-q"], ["add", "train.sh"], ["commit", "-qm", "code"]):
         subprocess.run(["git", *words], cwd=folder, env={**os.environ, **who}, check=True)
@@ -60,6 +67,7 @@ def asked(cluster: Cluster, name: str, repository: str, **more: Any) -> dict[str
         "user": User(name="me", id="0" * 32),
         "image": "python:3",
         "workers": 2,
+        "host_directories": (HostDirectory(host=f"{repository.removeprefix('file://')}/met", path="/met"),),
         "code_sync": CodeSync(mode="git", source=f"{repository}/train.git"),
         **more,
     }
@@ -89,7 +97,7 @@ def succeeded(cluster: Cluster, kind: str, name: str) -> None:
 def test_every_pod_of_a_job_has_the_code_of_the_repository(
     cluster: Cluster, repository: str, kind: type[Submission]
 ) -> None:
-    submission = kind(**asked(cluster, "code", repository, image_pull_policy="IfNotPresent"))
+    submission = kind(**asked(cluster, "code", repository, clean_policy="None"))
     if isinstance(submission, TfJob):
         submission = role_ports.chosen(submission, ())
     submit(cluster, submission)
@@ -97,6 +105,7 @@ def test_every_pod_of_a_job_has_the_code_of_the_repository(
     pods = cluster.pods("release=code")
     assert len(pods) == 2
     for pod in pods:
+        cluster.until_succeeded(pod)  # the first one's success ends the job, and lets the others finish
         assert f"trained on {pod}" in cluster.logs(pod)
         assert "git-sync: a stand-in" in cluster.kubectl("logs", pod, "-c", "init-code")
 

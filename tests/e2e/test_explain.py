@@ -251,6 +251,18 @@ def test_a_job_that_runs_and_one_that_nobody_manages_here(space: Cluster) -> Non
     assert "kueue.x-k8s.io/multikueue" in explained(submitted(space, other), "ManagedElsewhere")["message"]
 
 
+def test_the_cluster_is_examined(space: Cluster) -> None:
+    found = space.tide.run("doctor", "--cluster", "-n", space.kubectl.namespace)
+    assert found.returncode == 0, found
+    assert "✓ all 6 CRDs are installed" in found.stdout
+    assert "✓ an operator runs (pod/mpi-operator/" in found.stdout
+    assert f"✓ you may do all that tide does in namespace {space.kubectl.namespace}" in found.stdout
+    assert "✓ all 2 nodes are ready" in found.stdout
+    assert "! no node offers nvidia.com/gpu" in found.stdout
+    chinese = space.tide.run("--lang", "zh", "doctor", "--cluster")
+    assert all(HAN.search(line) for line in chinese.stdout.splitlines()), chinese.stdout
+
+
 def test_a_node_that_does_not_respond(space: Cluster) -> None:
     job = submitted(space, mpijob("lost", SLEEP, image="any", Worker=role(1, **asks("example.com/npu", 1))))
     job.until("Running")

@@ -58,9 +58,9 @@ _COMMANDS = {
     "version": ("springtide.cli.app", "version", "Print the version, and the Kubernetes version it follows."),
 }
 _OTHER_WORDS = {
-    **{"ls": "list", "jobs": "list"},
     **{"start": "up", "create": "up", "stop": "down", "remove": "delete", "rm": "delete", "destroy": "delete"},
     **{"apply": "submit", "resize": "scale", "pause": "suspend", "continue": "resume", "copy": "clone"},
+    **{"ls": "list", "jobs": "list"},
 }
 """Names that other programs use for our commands."""
 

@@ -47,13 +47,6 @@ class WebSocket(Protocol):
 
 
 @runtime_checkable
-class Sends(Protocol):
-    """A WebSocket that sends, too: the HTTP transport's."""
-
-    async def send(self, message: bytes) -> None: ...
-
-
-@runtime_checkable
 class OpensWebSockets(Protocol):
     def websocket(self, request: Request, protocols: Sequence[str]) -> AbstractAsyncContextManager[WebSocket]:
         """A WebSocket with one of these subprotocols.

@@ -16,7 +16,8 @@ from springtide.manifests.submission import EtJob, LauncherJob, MpiJob, Pairs, P
 from springtide.messages import Text, text
 
 LONGEST_NAME: Final = 49
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+"""Hosts are named after it; Arena also lets through what begins with a digit, which no operator accepts."""
 _LABEL_VALUE: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 _LONGEST_VALUE: Final = 63
 _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
@@ -88,8 +89,8 @@ def _name(submission: Submission) -> Iterator[Problem]:
             "the job name must consist of lower case alphanumeric characters, '-' or '.', "
             "and must start and end with an alphanumeric character"
         )
-        cause = text("{name} has characters that the names of pods cannot have", name=repr(name))
-        hint = text("use lower-case letters, digits and '-', with a letter or digit at both ends")
+        cause = text("{name} cannot be part of the names of pods", name=repr(name))
+        hint = text("use lower-case letters, digits and '-', with a letter first and a letter or digit last")
         yield Problem("--name", cause, hint, arena)
 
 

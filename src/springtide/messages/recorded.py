@@ -7,7 +7,8 @@ is recognised by its template; clauses that no template fits stay English, as do
 
 In a template `{name}` stands for any text, `{name:d}` for digits, `{name:w}` for text without spaces, `{name:e}` for an
 exit code with what is known of it, `{name:q}` for a quotation, `{name:t}` for text that is translated itself,
-`{name:c}` for one such clause, and `[is|are]` for either of two spellings. Only quotations, and what stands at the end, may have several clauses.
+`{name:c}` for one such clause, and `[is|are]` for either of two spellings. Only quotations, and what stands at the end,
+may have several clauses.
 """
 
 from __future__ import annotations

@@ -149,14 +149,12 @@ def _of_pod(job: Obj, pod: Obj, asked: str) -> LogSource | None:
     reported = _status_of(pod, container)
     state, attempt = reported.get("state") or {}, int(reported.get("restartCount") or 0)
     started = bool({"running", "terminated"} & state.keys() or (reported.get("lastState") or {}).get("terminated"))
-    # Between two attempts the log is that of the attempt that ended.
-    between = "waiting" in state and started
     metadata = pod["metadata"]
     return LogSource(
         metadata["name"],
         metadata["uid"],
         container,
-        attempt - 1 if between and attempt else attempt,
+        attempt,
         _label(job, metadata["name"]),
         started,
         "running" in state,

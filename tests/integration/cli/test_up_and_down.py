@@ -198,6 +198,20 @@ def test_a_server_that_hangs_does_not_keep_a_cluster_from_stopping(tide: Tide) -
     assert "is down" in said
 
 
+def test_a_slow_server_is_waited_for_and_called_slow(tide: Tide) -> None:
+    tide.ok("up", "-d", "--port", "0", "--no-nodes")
+    server = tide.place().server_process()
+    assert server is not None
+    os.kill(server, signal.SIGSTOP)
+    with tide.start("status") as process:
+        assert process.stderr
+        assert process.stderr.readline() == "Its server is slow: no answer within 5 s; waiting up to 60 s\n"
+        os.kill(server, signal.SIGCONT)
+        said, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "0 nodes, 6 namespaces, 0 pods" in said
+
+
 @pytest.mark.parametrize("wait", [0.0, 0.3, 1.0])
 def test_a_cluster_that_is_only_starting_can_be_stopped(tide: Tide, wait: float) -> None:
     with tide.start("up", "--port", "0") as process:

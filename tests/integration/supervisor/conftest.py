@@ -35,6 +35,10 @@ def tide(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Tide]:
         yield tide
 
 
+own_user = pytest.mark.parametrize("tide", ["own user"], indirect=True)
+"""For tests of what is the same for root and for an ordinary user: the server, the operator, the database."""
+
+
 def until(what: Callable[[], object]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not what():

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.cli.conftest import Tide
-from tests.integration.supervisor.conftest import a_pod, agents, create, kill, phase, processes, shims, until
+from tests.integration.supervisor.conftest import a_pod, agents, create, kill, own_user, phase, processes, shims, until
 
 from springtide.kube import errors
 from springtide.kube.client import Client
@@ -88,6 +88,7 @@ def _hears_ctrl_c(pid: int) -> bool:
     return bool(caught >> (signal.SIGTERM - 1) & 1)
 
 
+@own_user
 @pytest.mark.timeout(120)
 def test_a_server_that_cannot_start_is_tried_until_it_can_and_pods_run_on(tide: Tide) -> None:
     """More often than the tries that a first start has."""
@@ -139,6 +140,7 @@ REFUSES_ROLES = {
 }
 
 
+@own_user
 def test_a_cluster_that_does_not_come_up_leaves_nothing_behind(tide: Tide) -> None:
     tide.ok("up", "-d", "--port", "0")
     tide.ok("down")
@@ -149,6 +151,7 @@ def test_a_cluster_that_does_not_come_up_leaves_nothing_behind(tide: Tide) -> No
     until(lambda: processes(place) == {})
 
 
+@own_user
 def test_a_webhook_in_the_way_of_what_jobs_need_is_noted_and_can_be_mended(tide: Tide) -> None:
     tide.ok("up", "-d", "--port", "0")
     place = tide.place()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.cli.conftest import Tide
-from tests.integration.supervisor.conftest import a_pod, agents, create, phase, shims, until
+from tests.integration.supervisor.conftest import a_pod, agents, create, own_user, phase, shims, until
 from tests.integration.supervisor.test_keeping import FOR_EVER, run_pod
 
 from springtide.kube import errors
@@ -31,6 +31,7 @@ def killed_with_a_pod(tide: Tide) -> tuple[DataDir, int]:
     return place, shim
 
 
+@own_user
 def test_a_lost_log_is_refused_and_running_pods_are_left_alone_until_the_loss_is_accepted(tide: Tide) -> None:
     place, shim = killed_with_a_pod(tide)
     Path(f"{place.database}-wal").unlink()
@@ -53,6 +54,7 @@ def damage_pod(place: DataDir) -> None:
         connection.execute("UPDATE log SET body = ? WHERE body = ?", (damaged, body))
 
 
+@own_user
 def test_a_damaged_pod_is_named_and_runs_on_and_all_else_is_served(tide: Tide) -> None:
     place, shim = killed_with_a_pod(tide)
     damage_pod(place)

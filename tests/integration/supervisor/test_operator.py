@@ -14,7 +14,7 @@ import pytest
 import yaml
 from tests import documents
 from tests.integration.cli.conftest import Tide
-from tests.integration.supervisor.conftest import kill, processes, until
+from tests.integration.supervisor.conftest import kill, own_user, processes, until
 
 from springtide.api.kinds.registry import RESOURCES
 from springtide.kube import errors, request
@@ -64,6 +64,7 @@ def test_jobs_are_accepted_at_once_and_served_soon(tide: Tide) -> None:
     assert place.operator_process() is None
 
 
+@own_user
 def test_its_rights_are_enough_and_no_more_than_that(tide: Tide) -> None:
     tide.ok("up", "-d", "--port", "0")
     place = tide.place()
@@ -81,6 +82,7 @@ def test_its_rights_are_enough_and_no_more_than_that(tide: Tide) -> None:
     assert "forbidden" not in place.operator_log.read_text().lower()
 
 
+@own_user
 def test_an_operator_that_is_killed_comes_back(tide: Tide) -> None:
     tide.ok("up", "-d", "--port", "0")
     place = tide.place()
@@ -105,6 +107,7 @@ async def judged(place: DataDir) -> bool:
     return False
 
 
+@own_user
 def test_wrong_jobs_are_refused_and_a_killed_operator_is_in_nobodys_way(tide: Tide) -> None:
     tide.ok("up", "-d", "--port", "0")
     place = tide.place()
@@ -116,6 +119,7 @@ def test_wrong_jobs_are_refused_and_a_killed_operator_is_in_nobodys_way(tide: Ti
     until(lambda: asyncio.run(judged(place)))
 
 
+@own_user
 def test_an_operator_outlives_a_server_that_is_killed(tide: Tide) -> None:
     tide.ok("up", "-d", "--port", "0")
     place = tide.place()
@@ -137,6 +141,7 @@ def test_an_operator_goes_with_a_killed_supervisor(tide: Tide) -> None:
     until(lambda: not operators(place) and place.operator_process() is None)
 
 
+@own_user
 @pytest.mark.parametrize("flag", ["--no-operator", "--no-nodes"])
 def test_a_cluster_without_an_operator_accepts_jobs_all_the_same(tide: Tide, flag: str) -> None:
     tide.ok("up", "-d", "--port", "0", flag)
@@ -146,6 +151,7 @@ def test_a_cluster_without_an_operator_accepts_jobs_all_the_same(tide: Tide, fla
     assert not is_served(place, "waits")
 
 
+@own_user
 def test_a_cluster_without_an_operator_can_be_given_one(tide: Tide) -> None:
     tide.ok("up", "-d", "--port", "0", "--no-operator")
     place = tide.place()
@@ -181,6 +187,7 @@ async def found(place: DataDir) -> tuple[Any, Any]:
         return definition["spec"]["names"]["shortNames"], await client.find(NAMESPACES, Key("", "kubeflow"))
 
 
+@own_user
 def test_each_start_brings_definitions_and_namespaces_up_to_date(tide: Tide) -> None:
     tide.ok("up", "-d", "--port", "0", "--no-nodes")
     place = tide.place()

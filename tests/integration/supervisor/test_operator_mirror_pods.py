@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.cli.conftest import Tide
-from tests.integration.supervisor.conftest import agents, kill, until
+from tests.integration.supervisor.conftest import agents, kill, own_user, until
 
 from springtide.api.mirror_pods import is_mirror
 from springtide.kube.client import Client
@@ -89,6 +89,7 @@ def test_a_mirror_pod_outlives_operators_and_comes_back_when_deleted(tide: Tide)
     assert not list(place.pods.glob("*")), "no process is started for them"
 
 
+@own_user
 def test_mirror_pods_move_from_a_node_that_is_removed(tide: Tide) -> None:
     tide.ok(*UP)
     place = tide.place()
@@ -102,6 +103,7 @@ def test_mirror_pods_move_from_a_node_that_is_removed(tide: Tide) -> None:
     wait_for(place, "c", is_up)
 
 
+@own_user
 def test_the_next_supervisor_keeps_mirror_pods_only_if_it_runs_an_operator(tide: Tide) -> None:
     tide.ok(*UP)
     place = tide.place()

@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 from tests.integration.cli.conftest import Tide
-from tests.integration.supervisor.conftest import kill, processes, shims, until
+from tests.integration.supervisor.conftest import agents, kill, processes, shims, until
 
 from springtide.kube.client import Client
 from springtide.kube.resources import JOBS, PODS, Key, Obj, Resource
+from springtide.local.supervisor import leftovers
 
 pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc"),
@@ -185,11 +186,15 @@ def by_signal(number: signal.Signals) -> Callable[[World], None]:
 
 
 def kill_everything(world: World) -> None:
-    """As `docker kill` does, and a reboot."""
-    victims = [world.place.process(), *shims(world.place)]
-    for pid in victims:
-        kill(pid)
-    until(lambda: not world.place.is_running() and not shims(world.place))
+    """As `docker kill` does, and a reboot. Until its agents have ended they may start other shims."""
+    kill(world.place.process())
+
+    def nothing_is_left() -> bool:
+        agents_ended = not world.place.is_running() and not agents(world.place)
+        leftovers.kill(world.place)
+        return agents_ended and not shims(world.place)
+
+    until(nothing_is_left)
 
 
 def reboot(world: World) -> None:

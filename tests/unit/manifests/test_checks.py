@@ -53,6 +53,7 @@ IN_ALL_TYPES: Final[list[tuple[dict[str, Any], str, str]]] = [
     ({"name": ""}, "--name", "--name must be set"),
     ({"name": "a" * 50}, "--name", f"the len 50 of name {'a' * 50} is too long, it should be less than 49"),
     ({"name": "Train"}, "--name", "the job name must consist of lower case alphanumeric characters"),
+    ({"name": "1a"}, "--name", "the job name must consist of"),
     ({"name": "a.b"}, "--name", "the job name must consist of"),
     ({"image": ""}, "--image", "must be set"),
     ({"gpus": -1}, "--gpus", "--gpus is invalid"),

@@ -37,16 +37,16 @@ def test_explanations_that_the_operator_s_tests_expect_have_no_english_left(said
             f"3 个 worker 中有 2 个在主机列表中。无法创建 worker 的 pod：{QUOTA}；参见 kubectl describe quota",
         ),
         (
-            "MPIJob ns/pi has failed: launcher exited with code 137 (SIGKILL): no; no data. Really; see kubectl logs pi",
-            "MPIJob ns/pi 已失败：launcher 以退出码 137 (SIGKILL) 结束：no; no data. Really；参见 kubectl logs pi",
+            "MPIJob ns/pi has failed: launcher exited with code 137 (SIGKILL): no; no data. Oh; see kubectl logs pi",
+            "MPIJob ns/pi 已失败：launcher 以退出码 137 (SIGKILL) 结束：no; no data. Oh；参见 kubectl logs pi",
         ),
         (
             "toy-0 exited with code 1: no; backend; it was restarted, restart 1 of 6.",
             "toy-0 以退出码 1 结束：no; backend；已重启，第 1 次，上限 6 次。",
         ),
         (
-            "ScaleOut add: 0 of 1 new workers are ready; all of them are removed again unless they are by 06:03:20 UTC; "
-            "a failed worker is replaced at 06:05:10 UTC.",
+            "ScaleOut add: 0 of 1 new workers are ready; all of them are removed again unless they are by 06:03:20 UTC"
+            "; a failed worker is replaced at 06:05:10 UTC.",
             "ScaleOut add：1 个新 worker 中有 0 个就绪；若到 06:03:20 UTC 仍未全部就绪，将全部移除；"
             "失败的 worker 将于 06:05:10 UTC 被替换。",
         ),
@@ -55,8 +55,8 @@ def test_explanations_that_the_operator_s_tests_expect_have_no_english_left(said
             "要求 9 个 worker，运行 4 个：必须在 1 和 4 之间（依据 launcher 的命令行）",
         ),
         (
-            "3 PS replicas are requested, 2 run, 1 worker is requested, 2 run: a TFJob without spec.enableDynamicWorker "
-            "keeps its size while it runs; suspend and resume the job to start anew with the requested size",
+            "3 PS replicas are requested, 2 run, 1 worker is requested, 2 run: a TFJob without spec.enableDynamicWorker"
+            " keeps its size while it runs; suspend and resume the job to start anew with the requested size",
             "要求 3 个 PS 副本，运行 2 个，要求 1 个 worker，运行 2 个：没有 spec.enableDynamicWorker 的 TFJob "
             "在运行时保持规模不变；暂停再恢复任务，即以要求的规模重新启动",
         ),

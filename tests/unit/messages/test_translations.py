@@ -80,5 +80,7 @@ def test_every_message_has_a_translation_with_the_same_values(template: str) -> 
 
 @pytest.mark.parametrize("template", sorted(filter(has_words, TRANSLATIONS)))
 def test_translations_are_chinese_and_of_messages_that_exist(template: str) -> None:
-    assert _HAN.search(TRANSLATIONS[template]), f"not Chinese: {TRANSLATIONS[template]!r}"
+    assert _HAN.search(TRANSLATIONS[template]) or not has_words(TRANSLATIONS[template]), (
+        f"not Chinese: {TRANSLATIONS[template]!r}"
+    )
     assert template in FOUND, f"no message has this template any more: {template!r}"

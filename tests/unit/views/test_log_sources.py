@@ -109,7 +109,7 @@ CRASHED = {"terminated": {"exitCode": 1}}
         (
             {"waiting": {"reason": "CrashLoopBackOff"}},
             {"restarts": 3, "last": {"terminated": {"exitCode": 1}}},
-            2,
+            3,
             True,
             False,
         ),

@@ -13,12 +13,12 @@ from typing import Final
 from springtide.cli import last_resort
 from springtide.cli.arena import command_tree, pflag, suggesting, usage
 from springtide.cli.arena.command_tree import GLOBAL_FLAGS, Branch, Located, Verb
-from springtide.cli.arena.errors import ArenaError, Listed, in_one_line
+from springtide.cli.arena.errors import ArenaError, Listed
 from springtide.cli.arena.log_lines import Log
-from springtide.cli.arena.session import Session
-from springtide.cli.errors import ExitCode, Failure
+from springtide.cli.arena.pflag import Parsed
 
 _HERE: Final = "springtide.cli.arena"
+_OK, _ERROR, _INTERRUPTED = 0, 1, 130
 
 
 def _instead(name: str, help_text: str, aliases: Sequence[str] = ()) -> Branch:
@@ -92,18 +92,17 @@ def _guarded(words: Sequence[str]) -> int:
         print(error)
     except (ArenaError, pflag.FlagError) as error:
         log.error(str(error))
-    except Failure as failure:
-        log.error(in_one_line(failure))
     except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED
+        return _INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python fails again when it exits
     else:
-        return ExitCode.OK
-    return ExitCode.ERROR
+        return _OK
+    return _ERROR
 
 
 def run(words: Sequence[str], log: Log) -> None:
+    _check_encoding(words)
     if words[:1] == ["__complete"]:
         # Imported here because it is only needed when TAB is pressed.
         from springtide.cli.arena.completing import complete  # noqa: PLC0415
@@ -131,7 +130,25 @@ def run(words: Sequence[str], log: Log) -> None:
     if verb.needs_arguments and not line.arguments:
         _help(found, verb)
         raise ArenaError(verb.needs_arguments)
-    verb.run(Session(line.values, log), line)
+    _run(verb, line, log)
+
+
+def _check_encoding(words: Sequence[str]) -> None:
+    try:
+        "".join(words).encode()
+    except UnicodeEncodeError:
+        raise ArenaError("the command line has bytes that are not UTF-8, which no object can hold") from None
+
+
+def _run(verb: Verb, line: Parsed, log: Log) -> None:
+    # Imported here because help needs none of this.
+    from springtide.cli.arena.session import Session, in_one_line  # noqa: PLC0415
+    from springtide.cli.errors import Failure  # noqa: PLC0415
+
+    try:
+        verb.run(Session(line.values, log), line)
+    except Failure as failure:
+        raise ArenaError(in_one_line(failure)) from None
 
 
 def _help(found: Located, verb: Verb) -> None:

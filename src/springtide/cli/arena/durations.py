@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Durations as Go reads and writes them: `1h2m`, `1.5s`, `-1ns`."""
+"""Durations as Go reads and writes them: `1h2m`, `1.5s`, `1m0s`."""
 
 from __future__ import annotations
 
@@ -33,6 +33,15 @@ def seconds(text: str) -> float:
     if total >= _LONGEST:
         raise ValueError(f"invalid duration {_quoted(text)}")
     return sign * total
+
+
+def shown(span: float) -> str:
+    """In whole seconds."""
+    minutes, left = divmod(round(span), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h{minutes}m{left}s"
+    return f"{minutes}m{left}s" if minutes else f"{left}s"
 
 
 def _quoted(text: str) -> str:

@@ -13,6 +13,7 @@ from springtide.cli.arena.session import Session
 from springtide.cli.arena.wording import in_arenas_words
 from springtide.cli.jobs import finding, tensorboards
 from springtide.cli.jobs.deleting import NotYours
+from springtide.cli.jobs.finding import Job
 from springtide.kube.client import Client
 from springtide.kube.request import Scope
 from springtide.kube.resources import EVENTS, Key, Obj
@@ -41,11 +42,16 @@ def get(session: Session, line: Parsed) -> None:
     print(page, end="")
 
 
-async def view_of(session: Session, client: Client, name: str, trainer: Trainer | None) -> JobView:
+async def job_of(session: Session, client: Client, name: str, trainer: Trainer | None) -> Job:
     isolation = await session.isolation(client)
     job = await finding.find(client, session.namespace, name, trainer.name if trainer else "")
     if not isolation.shows(job.obj):
         raise NotYours(name)
+    return job
+
+
+async def view_of(session: Session, client: Client, name: str, trainer: Trainer | None) -> JobView:
+    job = await job_of(session, client, name, trainer)
     return job_view(job.obj, await finding.pods(client, job))
 
 

@@ -147,9 +147,8 @@ class _Parser:
 
     def _shorts(self, letters: str, left: list[str]) -> None:
         """`-fA`, or a value directly after a letter."""
-        whole = letters
         while letters:
-            letter, letters = letters[0], letters[1:]
+            whole, letter, letters = letters, letters[0], letters[1:]
             flag = self._by_short.get(letter)
             if flag is None:
                 if letter == "h":

@@ -19,7 +19,7 @@ from springtide.views.trainers import by_word
 
 def prune(session: Session, line: Parsed) -> None:
     since = line.values["since"]
-    if since < 0:
+    if "since" not in line.given:
         raise ArenaError(
             "you need to specify the relative duration live time of the job that need to be cleaned by --since. "
             "Like --since 10h"
@@ -47,7 +47,7 @@ async def _delete(client: Client, old: Old) -> None:
 PRUNE: Final = Verb(
     (
         Flag("all-namespaces", Kind.BOOL, "in all namespaces", short="A"),
-        Flag("since", Kind.DURATION, "age from which a job is deleted, as 5s, 2m, or 3h", short="s", default=-1e-9),
+        Flag("since", Kind.DURATION, "age from which a job is deleted, as 5s, 2m, or 3h", short="s"),
     ),
     prune,
 )

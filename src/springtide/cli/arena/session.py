@@ -10,10 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from springtide import messages
 from springtide.cli import connecting
-from springtide.cli.arena.errors import ArenaError, in_one_line
+from springtide.cli.arena.errors import ArenaError
 from springtide.cli.arena.log_lines import Level, Log
 from springtide.cli.errors import Failure
+from springtide.messages import Language, Text
 
 if TYPE_CHECKING:
     from springtide.cli.connecting import Target
@@ -72,3 +74,13 @@ def read(lines: Iterable[str]) -> dict[str, str]:
     """`key=value` lines; empty ones, comments and what has no `=` are skipped."""
     pairs = (line.partition("=") for line in lines if line.strip() and not line.strip().startswith("#"))
     return {key.strip(" "): value.strip(" ") for key, equals, value in pairs if equals}
+
+
+def in_one_line(failure: Failure) -> str:
+    """What failed, why, and what to do next."""
+    what = ": ".join(_english(part).rstrip(".") for part in (failure.what, failure.cause) if part is not None)
+    return what if failure.hint is None else f"{what}; {_english(failure.hint)}"
+
+
+def _english(message: Text) -> str:
+    return messages.shown(message, Language.ENGLISH)

@@ -19,7 +19,6 @@ from springtide.manifests.submission import (
     Spread,
     Submission,
     TensorBoard,
-    TfJob,
     TfRole,
 )
 
@@ -32,7 +31,7 @@ _PARTS: Final[Mapping[str, type]] = {
     "spread": Spread,
     **{f"{role}_role": TfRole for role in ("worker", "ps", "chief", "evaluator")},
 }
-_ROLES: Final = ("worker_role", "ps_role", "chief_role", "evaluator_role")
+_NUMBERS: Final = 10**9
 
 
 def submission(kind: type[S], values: Mapping[str, Any], given: Mapping[str, Any]) -> S:
@@ -42,9 +41,7 @@ def submission(kind: type[S], values: Mapping[str, Any], given: Mapping[str, Any
     except Problem as problem:
         raise ArenaError(problem.arena) from None
     fields["code_sync"] = _code_sync(fields["code_sync"])
-    fields["tensorboard"] = _tensorboard(values["tensorboard"], fields["tensorboard"], fields["claims"])
-    if kind is TfJob:
-        _share_selector(fields)
+    fields["tensorboard"] = _tensorboard(values["tensorboard"], fields["tensorboard"])
     for name, value in given.items():
         fields[name] = fields.get(name) or value
     found = _built(kind, fields)
@@ -98,30 +95,14 @@ def _whole(flag: str, value: float) -> int:
 
 
 def _code_sync(fields: Mapping[str, str]) -> CodeSync | None:
-    mode = fields["mode"]
-    if not mode:
-        return None
-    if mode not in ("git", "rsync"):
-        raise ArenaError(f"failed to validate command args: unknown --sync-mode {mode}, it should be git or rsync")
-    if not fields["source"]:
-        raise ArenaError("failed to validate command args: --sync-source should be set when --sync-mode is set")
-    return CodeSync(**fields)
+    return CodeSync(**fields) if fields["mode"] else None
 
 
-def _tensorboard(wanted: bool, fields: Mapping[str, str], claims: Sequence[Any]) -> TensorBoard | None:
+def _tensorboard(wanted: bool, fields: Mapping[str, str]) -> TensorBoard | None:
+    """The directory of the host has a name that nothing else uses."""
     if not wanted:
         return None
-    directory = fields["log_directory"]
-    on_claim = any(directory.startswith(claim.path) for claim in claims)
-    host = "" if on_claim or not directory.startswith("/") else f"/arena_logs/training{secrets.randbelow(10**9):09}"
-    return TensorBoard(**fields, host_directory=host)
-
-
-def _share_selector(fields: dict[str, Any]) -> None:
-    """--selector is for all roles without one of their own."""
-    for role in _ROLES:
-        own = fields[role].get("node_selector")
-        fields[role]["node_selector"] = own or fields["node_selector"]
+    return TensorBoard(**fields, host_directory=f"/arena_logs/training{secrets.randbelow(_NUMBERS):09}")
 
 
 _READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {

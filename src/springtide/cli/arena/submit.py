@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from springtide.cli.arena import flags, submissions
@@ -11,14 +12,24 @@ from springtide.cli.arena.errors import ArenaError
 from springtide.cli.arena.pflag import Parsed
 from springtide.cli.arena.session import Session
 from springtide.cli.arena.wording import in_arenas_words
-from springtide.cli.jobs import ssh_keys, submitting
+from springtide.cli.jobs import obstacles, running, ssh_keys, submitting
 from springtide.cli.jobs.submitting import Plan
 from springtide.cli.jobs.users import Isolation
 from springtide.kube import errors
 from springtide.kube.client import Client
-from springtide.kube.resources import PODS, PRIORITYCLASSES, SERVICES, Key
-from springtide.manifests import checks, commands, ports, rendering
-from springtide.manifests.submission import DeepSpeedJob, EtJob, LauncherJob, MpiJob, PyTorchJob, Submission, TfJob
+from springtide.kube.resources import PODS, PRIORITYCLASSES, SERVICES, Key, Obj
+from springtide.manifests import checks, commands, rendering, role_ports, tfjob
+from springtide.manifests.submission import (
+    DeepSpeedJob,
+    EtJob,
+    LauncherJob,
+    MpiJob,
+    PyTorchJob,
+    Submission,
+    TfJob,
+    User,
+)
+from springtide.messages import Language, shown
 from springtide.views import trainers
 from springtide.views.trainers import Trainer
 
@@ -40,6 +51,8 @@ def _verb(kind: type[Submission], trainer: Trainer) -> Verb:
         given = _given(session, isolation, command)
         if issubclass(kind, LauncherJob) and not line.values["ssh-secret"]:
             given["ssh_keys"] = ssh_keys.made()
+        if kind is TfJob:
+            given["role_sequence"] = session.config.get("tfjob_role_sequence", "")
         wanted = submissions.submission(kind, line.values, given)
         _check(wanted)
         if isinstance(wanted, TfJob):
@@ -50,7 +63,7 @@ def _verb(kind: type[Submission], trainer: Trainer) -> Verb:
         plan = Plan(trainer, config_map, objects)
         await submitting.check(client, plan)
         await submitting.submit(client, plan, _report, lambda: _undone(session, plan))
-        _warn(session, wanted)
+        await _warn(session, client, wanted, objects)
 
     return Verb(flags.FLAGS[kind], submit, "not found command args")
 
@@ -61,7 +74,7 @@ def _given(session: Session, isolation: Isolation, command: str) -> dict[str, An
     return {
         "namespace": session.namespace,
         "command": command,
-        "user": isolation.user,
+        "user": User(name=isolation.user.name, id=isolation.user.id),
         "image_pull_secrets": tuple(pull_secrets.split(",")) if pull_secrets else (),
     }
 
@@ -85,7 +98,7 @@ async def _with_ports(client: Client, job: TfJob) -> TfJob:
         pods, services = (await client.list(PODS)).items, (await client.list(SERVICES)).items
     except errors.Forbidden:
         return job
-    return ports.chosen(job, ports.used(pods, services))
+    return role_ports.chosen(job, role_ports.used(pods, services))
 
 
 def _report(line: str, done: str) -> None:
@@ -100,11 +113,18 @@ def _undone(session: Session, plan: Plan) -> None:
     )
 
 
-def _warn(session: Session, wanted: Submission) -> None:
+async def _warn(session: Session, client: Client, wanted: Submission, objects: Sequence[Obj]) -> None:
+    """What will not happen, although it was asked for."""
+    if isinstance(wanted, TfJob):
+        for text in tfjob.unheeded(wanted):
+            session.log.warn(shown(text, Language.ENGLISH))
     if wanted.model_name:
         session.log.warn(
             f"The model {wanted.model_name} is written on the job, but not registered: no MLflow server is asked"
         )
+    if await running.is_on_this_machine(client, session.target):
+        for reason in obstacles.found(objects):
+            session.log.warn(f"The job waits: {reason}")
 
 
 ETJOB: Final = _verb(EtJob, trainers.ETJOB)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from springtide.cli.arena import durations
 from springtide.cli.arena.command_tree import GLOBAL_FLAGS, Branch
 from springtide.cli.arena.pflag import Flag, Kind, quoted
 
@@ -54,4 +55,4 @@ def _default(flag: Flag) -> str:
         return ""
     if flag.kind is Kind.STRING:
         return f" (default {quoted(flag.default)})"
-    return f" (default {flag.default:g}s)" if flag.kind is Kind.DURATION else f" (default {flag.default})"
+    return f" (default {durations.shown(flag.default) if flag.kind is Kind.DURATION else flag.default})"

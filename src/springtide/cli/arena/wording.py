@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from springtide.cli.arena.errors import ArenaError
+from springtide.cli.arena.errors import ArenaError, Listed
 from springtide.cli.errors import Failure
 from springtide.cli.jobs.deleting import NotYours
 from springtide.cli.jobs.finding import JobNotFound, SeveralJobs
+from springtide.cli.jobs.instances import NoInstances, NoSuchInstance, NotRunning, SeveralInstances
 from springtide.cli.jobs.submitting import JobExists, LeftOver, NameTaken
 
 
@@ -21,7 +22,8 @@ def in_arenas_words() -> Iterator[None]:
     except Failure as failure:
         for kind, sentence in _SENTENCES.items():
             if isinstance(failure, kind):
-                raise ArenaError(sentence(failure)) from None
+                error = Listed if isinstance(failure, SeveralInstances) else ArenaError
+                raise error(sentence(failure)) from None
         raise
 
 
@@ -56,6 +58,29 @@ def _not_yours(failure: NotYours) -> str:
     return "you have no privileges to operate the job,because the owner of job is not you"
 
 
+def _no_instances(failure: NoInstances) -> str:
+    return f"not found instances of the job {failure.job}"
+
+
+def _no_such_instance(failure: NoSuchInstance) -> str:
+    return (
+        f"invalid instance name {failure.instance} in job {failure.job},"
+        f"please use 'arena get {failure.job}' to make sure instance name"
+    )
+
+
+def _several_instances(failure: SeveralInstances) -> str:
+    names = "\n".join(failure.names)
+    return (
+        f"There is {len(failure.names)} instances have been found:\n\n{names}\n\n"
+        "please use '-i' or '--instance' to filter.\n"
+    )
+
+
+def _not_running(failure: NotRunning) -> str:
+    return f"instance {failure.pod} is not running: {failure.status}"
+
+
 _SENTENCES: Final[dict[type[Failure], Callable[[Any], str]]] = {
     JobNotFound: _not_found,
     SeveralJobs: _several,
@@ -63,4 +88,8 @@ _SENTENCES: Final[dict[type[Failure], Callable[[Any], str]]] = {
     LeftOver: _left_over,
     NameTaken: _taken,
     NotYours: _not_yours,
+    NoInstances: _no_instances,
+    NoSuchInstance: _no_such_instance,
+    SeveralInstances: _several_instances,
+    NotRunning: _not_running,
 }

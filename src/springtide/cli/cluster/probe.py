@@ -20,7 +20,8 @@ from urllib.parse import urlsplit
 from springtide.api.mirror_pods import is_mirror
 from springtide.kube import config
 
-_PATIENCE = 5.0
+PATIENCE = 5.0
+"""Seconds that one request may take."""
 _COUNTED = ("nodes", "namespaces", "pods")
 _HEADS = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 """The least that counting objects requires."""
@@ -28,6 +29,10 @@ _HEADS = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 class SilentError(Exception):
     """The server does not answer, or not as expected."""
+
+
+class SlowError(SilentError):
+    """The server has not answered in time."""
 
 
 class NotServedError(ValueError):
@@ -44,8 +49,8 @@ class Found:
     """Running pods."""
 
 
-def look(kubeconfig: Path) -> Found:
-    with connected(kubeconfig) as server:
+def look(kubeconfig: Path, patience: float = PATIENCE) -> Found:
+    with connected(kubeconfig, patience) as server:
         counts = {plural: _count(answer(server, f"/api/v1/{plural}?limit=1")) for plural in _COUNTED}
         nodes = answer(server, "/api/v1/nodes")["items"] if counts["nodes"] else []
         running = answer(server, "/api/v1/pods?fieldSelector=status.phase%3DRunning") if counts["pods"] else {}
@@ -56,8 +61,8 @@ def look(kubeconfig: Path) -> Found:
 
 
 @contextmanager
-def connected(kubeconfig: Path, patience: float = _PATIENCE) -> Iterator[http.client.HTTPSConnection]:
-    """A connection for requests; SilentError when an answer takes longer than `patience` seconds."""
+def connected(kubeconfig: Path, patience: float = PATIENCE) -> Iterator[http.client.HTTPSConnection]:
+    """A connection for requests; SlowError when an answer takes longer than `patience` seconds."""
     try:
         connection = asyncio.run(config.from_kubeconfig(str(kubeconfig)))
     except config.ConfigError as error:
@@ -67,6 +72,8 @@ def connected(kubeconfig: Path, patience: float = _PATIENCE) -> Iterator[http.cl
     server = http.client.HTTPSConnection(address.hostname or "", address.port, timeout=patience, context=context)
     try:
         yield server
+    except TimeoutError:
+        raise SlowError(f"no answer within {patience:g} s") from None
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
         raise SilentError(str(error) or type(error).__name__) from None
     finally:

@@ -3,13 +3,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
 import click
 
 from springtide.cli.commands import ClusterCommand
 from springtide.cli.options import Chosen, which_cluster
 
+if TYPE_CHECKING:
+    from springtide.cli.cluster.probe import Found
+
 STOPPED = 3
 """Exit status for a stopped cluster, as in `systemctl status`."""
+_LONG: Final = 60.0
+"""Seconds that a request may take once the user knows that the server is slow."""
 
 
 @click.command(cls=ClusterCommand)
@@ -34,8 +42,18 @@ def status(ctx: click.Context, cluster: Chosen) -> None:
     from springtide.cli.cluster.status_lines import lines  # noqa: PLC0415
 
     try:
-        found = probe.look(place.kubeconfig)
+        found = _look(place.kubeconfig)
     except probe.SilentError as error:
         raise click.ClickException(f"its server does not answer: {error}\nIts log is {place.log}") from None
     for name, text in lines(place, found):
         click.echo(f"  {name:<12} {text}")
+
+
+def _look(kubeconfig: Path) -> Found:
+    from springtide.cli.cluster import probe  # noqa: PLC0415  # see above
+
+    try:
+        return probe.look(kubeconfig)
+    except probe.SlowError as error:
+        click.echo(f"Its server is slow: {error}; waiting up to {_LONG:g} s", err=True)
+        return probe.look(kubeconfig, _LONG)

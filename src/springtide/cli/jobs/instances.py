@@ -18,6 +18,7 @@ INIT_CODE = "init-code"
 class NoInstances(Failure):
     def __init__(self, job: str) -> None:
         super().__init__(text("Job {name} has no pods.", name=job), code=ExitCode.NOT_FOUND)
+        self.job = job
 
 
 class NoSuchInstance(Failure):

@@ -13,13 +13,12 @@ import binascii
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.config import Connection
 from springtide.kube.resources import CONFIGMAPS, NAMESPACES, Key, Obj, Resource
-from springtide.manifests.submission import User
 
 USER_ID: Final = "arena.kubeflow.org/uid"
 _ISOLATED: Final = "arena.kubeflow.org/isolate-user"
@@ -28,6 +27,11 @@ _PASSWORD: Final = "kubecfg:basicauth:"
 _SELF_REVIEWS: Final = Resource(
     "authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False
 )
+
+
+class User(NamedTuple):
+    name: str
+    id: str
 
 
 @dataclass(frozen=True, slots=True)

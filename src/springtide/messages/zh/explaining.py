@@ -82,7 +82,9 @@ TRANSLATIONS: Final = {
     # Nodes.
     "node {node}, on which {pod} ran, no longer exists": "{pod} 所在的节点 {node} 已不存在",
     "node {node}, on which {pod} runs, does not respond": "{pod} 所在的节点 {node} 没有响应",
-    "node {node}, on which {pod} runs, has not responded since {since}": "{pod} 所在的节点 {node} 自 {since} 起没有响应",
+    "node {node}, on which {pod} runs, has not responded since {since}": (
+        "{pod} 所在的节点 {node} 自 {since} 起没有响应"
+    ),
     "{lost} was lost with node {node}, and no other node takes {pod}": (
         "{lost} 随节点 {node} 丢失，而没有其他节点能放下 {pod}"
     ),

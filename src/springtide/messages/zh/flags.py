@@ -31,9 +31,9 @@ TRANSLATIONS: Final = {
     "{resource} has a flag of its own": "{resource} 有专门的参数",
     "{name} has {length} characters": "{name} 有 {length} 个字符",
     "choose a name of at most {limit} characters": "请使用不超过 {limit} 个字符的名称",
-    "{name} has characters that the names of pods cannot have": "{name} 含有 Pod 名称不允许的字符",
-    "use lower-case letters, digits and '-', with a letter or digit at both ends": (
-        "请使用小写字母、数字和“-”，首尾须为字母或数字"
+    "{name} cannot be part of the names of pods": "{name} 不能用作 Pod 名称的一部分",
+    "use lower-case letters, digits and '-', with a letter first and a letter or digit last": (
+        "请使用小写字母、数字和“-”，以字母开头，以字母或数字结尾"
     ),
     "the label {name} is written by submit": "标签 {name} 由 submit 写入",
     "choose another name": "请换一个名称",

@@ -168,7 +168,9 @@ _CAUSES: Final[Mapping[str, str]] = {
     "The launcher's pod cannot be created: {said:q}; see {command}": "无法创建 launcher 的 pod：{said}；参见 {command}",
     "The launcher's pod cannot be created: {said}": "无法创建 launcher 的 pod：{said}",
     "{what} cannot be created: {said:q}; see {command}": "无法创建 {what}：{said}；参见 {command}",
-    "{who:t} [have|has] been pulling images or creating containers since {at:c}": "{who} 自 {at} 起在拉取镜像或创建容器",
+    "{who:t} [have|has] been pulling images or creating containers since {at:c}": (
+        "{who} 自 {at} 起在拉取镜像或创建容器"
+    ),
     "{who:t} [have|has] been pulling images or creating containers": "{who} 在拉取镜像或创建容器",
     "{who:t} [have|has] been waiting for volumes and network since {at:c}": "{who} 自 {at} 起在等待存储卷和网络",
     "{who:t} [have|has] been waiting for volumes and network": "{who} 在等待存储卷和网络",

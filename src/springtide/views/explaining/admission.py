@@ -48,7 +48,7 @@ def refused(evidence: Evidence) -> Cause | None:
     fact = _refusal(evidence, "FailedCreate", "")
     if fact is None:
         return None
-    why = text("the API server rejects a pod: {said}", said=fact.said)
+    why = text("the API server rejects a pod: {said}", said=reading.clause(str(fact.said)))
     return Cause("FailedCreate", why, (fact,), f"kubectl describe {evidence.title} -n {evidence.namespace}")
 
 
@@ -71,7 +71,7 @@ def invalid(evidence: Evidence) -> Cause | None:
     if found is None:
         return None
     said = reading.one_line(str(found.get("message") or ""))
-    why = text("it is not valid: {said}", said=said)
+    why = text("it is not valid: {said}", said=reading.clause(said))
     fact = Fact(evidence.title, "status.conditions[Invalid]", said)
     return Cause("Invalid", why, (fact,), f"kubectl edit {evidence.title} -n {evidence.namespace}")
 

@@ -32,9 +32,8 @@ def image(evidence: Evidence) -> Cause | None:
         if _NOT_PULLED in said:
             why = text("no environment of this cluster fits image {image} of {pod}", image=called, pod=_name(held))
             return Cause("NoEnvironment", why, facts, reading.command_in(said) or "tide env list")
-        why = text(
-            "image {image} of {pod} cannot be pulled: {said}", image=called, pod=_name(held), said=said or held.reason
-        )
+        shown = reading.clause(said) or held.reason
+        why = text("image {image} of {pod} cannot be pulled: {said}", image=called, pod=_name(held), said=shown)
         return Cause("Image", why, facts, look)
     return None
 
@@ -44,7 +43,7 @@ def configuration(evidence: Evidence) -> Cause | None:
     for held in reading.waiting(evidence):
         if held.reason in _QUIET or held.reason in _PULLS:
             continue
-        said = reading.one_line(held.message) or held.reason
+        said = reading.clause(held.message) or held.reason
         why = text(
             "container {container} of {pod} cannot start: {said}",
             container=held.container,

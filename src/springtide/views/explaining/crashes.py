@@ -52,7 +52,7 @@ def how(crash: Crash) -> Text:
     if name := _signal(ended):
         return text("was ended by signal {signal}, exit code {code}", signal=name, code=code)
     if ended.get("reason") in ("StartError", "ContainerCannotRun"):
-        return text("could not be started: {said}", said=reading.one_line(str(ended.get("message") or "")))
+        return text("could not be started: {said}", said=reading.clause(str(ended.get("message") or "")))
     return text("exited with code {code}", code=code)
 
 

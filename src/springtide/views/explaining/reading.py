@@ -43,6 +43,11 @@ def one_line(said: str) -> str:
     return short if len(short) <= _LONGEST else f"{short[: _LONGEST - 1]}…"
 
 
+def clause(said: str) -> str:
+    """A message as a part of a sentence: without its full stop, and without the command at its end."""
+    return one_line(said.partition("; see kubectl ")[0]).rstrip(".")
+
+
 def command_in(message: str) -> str:
     """The `tide` command that a message of the embedded cluster ends with."""
     found = _COMMAND.findall(" ".join(message.split()))

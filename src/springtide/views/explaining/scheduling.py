@@ -208,7 +208,7 @@ def otherwise_unplaced(evidence: Evidence) -> Cause | None:
     held = reading.unplaced(evidence)
     if not held:
         return None
-    said = reading.one_line(held[0].message) or held[0].reason
+    said = reading.clause(held[0].message) or held[0].reason
     why = text("no node takes {who}: {said}", who=reading.who([each.pod for each in held]), said=said)
     command = f"kubectl describe pod {reading.name(held[0].pod)} -n {evidence.namespace}"
     return Cause("Unschedulable", why, (held[0].fact,), command)

@@ -67,7 +67,7 @@ def too_few(evidence: Evidence) -> Cause | None:
     command = f"kubectl edit {evidence.title} -n {evidence.namespace}"
     if (asked := re.search(r"ask for (\d+) workers", str(found.get("message") or ""))) is not None:
         command = _scale(evidence, asked[1])
-    why = text("{said}", said=FromOperator(str(found.get("message") or "")))
+    why = text("{said}", said=FromOperator(reading.clause(str(found.get("message") or ""))))
     return Cause(str(found.get("reason") or "CannotStart"), why, (fact,), command)
 
 

@@ -44,7 +44,7 @@ def mount(evidence: Evidence) -> Cause | None:
         events = reading.warnings(evidence, reading.name(pod), *_MOUNTS)
         if started or not events or not reading.node_of(pod):
             continue
-        said = reading.one_line(str(events[0].get("message") or ""))
+        said = reading.clause(str(events[0].get("message") or ""))
         why = text("a volume of {pod} cannot be mounted: {said}", pod=reading.name(pod), said=said)
         command = f"kubectl describe pod {reading.name(pod)} -n {evidence.namespace}"
         return Cause("FailedMount", why, (reading.of_event(events[0]),), command)
@@ -83,7 +83,7 @@ def _why(evidence: Evidence, name: str) -> Text:
             return text("it names no storage class, and no volume of the cluster fits it")
     events = [each for each in reading.newest(evidence.events) if _about(each) == name]
     if events:
-        return text("{said}", said=reading.one_line(str(events[0].get("message") or "")))
+        return text("{said}", said=reading.clause(str(events[0].get("message") or "")))
     return text("no volume fits it")
 
 
