@@ -74,7 +74,9 @@ def _once(target: Target, name: str, type_: str, output: Output, more: dict[str,
         click.echo(outputs.written(output, [document(view, now, tensorboard)], listed=False))
     else:
         width = outputs.terminal_width()
-        click.echo(tide_pages.job_page(view, now, None, width, tensorboard=tensorboard, events=events))
+        click.echo(
+            tide_pages.job_page(outputs.in_words(view), now, None, width, tensorboard=tensorboard, events=events)
+        )
         if more["gpus"]:
             click.echo("\n" + tide_pages.gpus_by_node(view, width))
         if events is not None and not events:
@@ -108,7 +110,7 @@ class _Page:
         if obj is None:
             speaking.note(text("Job {name} was deleted.", name=self._job.name))
             return True
-        view = job_view({"kind": self._job.resource.kind, **obj}, pods)
+        view = outputs.in_words(job_view({"kind": self._job.resource.kind, **obj}, pods))
         if screen.is_live():
             width = outputs.terminal_width()
             parts = [tide_pages.job_page(view, now, None, width)]

@@ -50,6 +50,15 @@ def test_a_job_is_shown_with_its_instances(tide: Any) -> None:
     assert [line.split()[0] for line in lines[-2:]] == ["bert-launcher", "bert-worker-0"]
 
 
+def test_the_explanation_is_in_the_users_language_and_json_is_not(tide: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    cluster = a_cluster(explanation="The job is suspended and has no pods.")
+    lines = tide(cluster, "bert").stdout.splitlines()
+    assert not lines[3].isascii()
+    assert lines[2] == "State:       Succeeded"
+    assert json.loads(tide(cluster, "bert", "-o", "json").stdout)["explanation"].isascii()
+
+
 def test_one_request_a_kind_one_for_pods_and_one_for_tensorboard(tide: Any) -> None:
     cluster = a_cluster()
     tide(cluster, "bert", "-T", "et")
