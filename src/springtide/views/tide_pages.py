@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from typing import Final
@@ -12,7 +11,7 @@ from springtide.views.ages import human_duration, local_time, seconds
 from springtide.views.events import EventView
 from springtide.views.instances import InstanceView
 from springtide.views.jobs import JobView
-from springtide.views.tables import Column, printable, table
+from springtide.views.tables import Column, printable, table, wrapped
 from springtide.views.tide_tables import NOTHING
 
 _LABEL: Final = 12
@@ -77,7 +76,7 @@ def _fact(label: str, value: str, width: int | None) -> list[str]:
     head = f"{label}:" if label else ""
     indent = " " * (_LABEL + 1)
     room = max(width - len(indent), _NARROWEST) if width is not None else None
-    parts = textwrap.wrap(value, room, break_long_words=False, break_on_hyphens=False) if room else [value]
+    parts = wrapped(value, room) if room else [value]
     return [f"{head.ljust(_LABEL)} {parts[0]}", *(indent + part for part in parts[1:])]
 
 
