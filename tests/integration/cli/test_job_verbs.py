@@ -84,6 +84,12 @@ class Work(Tide):
             assert time.monotonic() < deadline, self.status(name)
             time.sleep(0.1)
 
+    def until_gone(self, name: str) -> None:
+        deadline = time.monotonic() + 60
+        while self.pods(name):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
     def status(self, name: str, kind: str = "mpijob") -> dict[str, object]:
         found: dict[str, object] = self.object(kind, name).get("status", {})
         return found
@@ -95,6 +101,10 @@ class Work(Tide):
     def pods(self, name: str) -> list[str]:
         lines = self.kubectl("get", "pods", "-l", f"springtide.dev/job={name}", "-o", "name").split()
         return sorted(line.removeprefix("pod/") for line in lines)
+
+    def create(self, manifest: str) -> None:
+        (self.home / "created.yaml").write_text(manifest)
+        self.kubectl("create", "-f", str(self.home / "created.yaml"))
 
     def kubectl(self, *words: str) -> str:
         kubeconfig = self.home.parent / ".local/share/springtide/clusters/springtide/kubeconfig"
@@ -225,6 +235,24 @@ def test_answers_to_that_question(work: Work, shell: Terminal, keys: str, status
     for name in work.kubectl("get", "mpijobs", "-o", "name").split():
         if name.startswith("mpijob.kubeflow.org/work-"):
             work.kubectl("delete", name)
+
+
+@pytest.mark.parametrize("reason", ["Ctrl-C", "closed pipe"])
+def test_without_a_terminal_run_detaches(work: Work, reason: str) -> None:
+    with work.start("run", "--name", "alone", "--", "python", "train.py", "end-alone") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert "trained" in process.stdout.readline()
+        if reason == "Ctrl-C":
+            process.send_signal(signal.SIGINT)
+        process.stdout.close()
+        said = process.stderr.read()
+    assert process.returncode == 101
+    assert "Detached from job alone, which goes on." in said
+    assert "Traceback" not in said
+    assert work.status("alone")["state"] == "Running"
+    work.kubectl("delete", "mpijob", "alone")
+    work.until_gone("alone")
 
 
 # Sizes
@@ -374,6 +402,43 @@ def test_the_manifest_of_a_job_that_is_not_created_again_is_kept(work: Work) -> 
     file = error.split()[-1]
     assert work.quietly("submit", "-f", file, "--wait").endswith("Job kept has succeeded.\n")
     Path(file).unlink()
+
+
+def test_what_arena_has_made_beside_a_job_is_made_anew_with_it(work: Work) -> None:
+    container = "{name: et, image: python, command: [sh, -c, 'true']}"
+    work.create(
+        f"""
+apiVersion: kai.alibabacloud.com/v1alpha1
+kind: TrainingJob
+metadata: {{name: listed, labels: {{app: etjob, release: listed}}}}
+spec:
+  etReplicaSpecs:
+    launcher: {{replicas: 1, template: {{spec: {{containers: [{container}]}}}}}}
+    worker: {{replicas: 1, template: {{spec: {{containers: [{{name: et, image: python}}]}}}}}}
+"""
+    )
+    owner = {"apiVersion": "kai.alibabacloud.com/v1alpha1", "kind": "TrainingJob", "name": "listed"}
+    owner["uid"] = str(work.object("trainingjob", "listed")["metadata"]["uid"])
+    work.create(
+        f"""
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: listed-etjob, labels: {{createdBy: arena}}, ownerReferences: [{json.dumps(owner)}]}}
+data: {{app: "service./listed-tensorboard\\ntrainingjob.kai.alibabacloud.com/listed\\n"}}
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: listed-tensorboard, ownerReferences: [{json.dumps(owner)}]}}
+spec: {{type: NodePort, selector: {{a: b}}, ports: [{{port: 6006}}]}}
+"""
+    )
+    work.quietly("wait", "listed")
+    work.quietly("restart", "listed", "--yes")
+    uid = work.object("trainingjob", "listed")["metadata"]["uid"]
+    for kind, name in (("configmap", "listed-etjob"), ("service", "listed-tensorboard")):
+        owners = json.loads(work.kubectl("get", kind, name, "-o", "jsonpath={.metadata.ownerReferences}"))
+        assert [owner["uid"] for owner in owners] == [uid]
+        assert work.object(kind, name)["metadata"]["name"] == name
 
 
 # Manifests
