@@ -15,7 +15,7 @@ from tests.unit.views.builders import a_job, a_pod, a_role, stamp
 from springtide.cli.tide_jobs import get as module
 from springtide.cli.tide_jobs import live, watching
 
-ENDED = {"state": "Succeeded", "workers": "0/2", "completionTime": stamp(65), "startTime": stamp(2)}
+ENDED: dict[str, Any] = {"state": "Succeeded", "workers": "0/2", "completionTime": stamp(65), "startTime": stamp(2)}
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_live_begins_with_what_the_log_says_and_goes_on_with_new_reports(
     tide: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "_EVERY", 0.0)
-    status = {"state": "Running", "workers": "2/2", "minReplicas": 1, "maxReplicas": 4}
+    status: dict[str, Any] = {"state": "Running", "workers": "2/2", "minReplicas": 1, "maxReplicas": 4}
     job = a_job("MPIJob", {"Launcher": a_role(), "Worker": a_role(2)}, **status)
     launcher = a_pod(job, "launcher")
     cluster = FakeCluster(job, launcher)
