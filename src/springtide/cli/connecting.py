@@ -15,10 +15,13 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import signal
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any, TypeVar
 
 import click
@@ -50,7 +53,10 @@ class Target:
             async with self.client(streams=streams) as client:
                 return await conversation(client)
 
-        return self.guarded(connected)
+        if streams:
+            return self.guarded(connected)
+        with _interruptible():
+            return self.guarded(connected)
 
     def client(self, *, streams: bool = False) -> Client:
         if streams or not blocking_transport.suits(self.connection):
@@ -69,6 +75,25 @@ class Target:
             raise no_cluster(str(error)) from None
         except errors.ApiError as error:
             raise explained(error) from None
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C ends a request at once. asyncio would wait for the task's next step, and a server that hangs keeps a
+    blocking request from it; it leaves a handler that is not the default one alone."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def on_cluster(*, all_namespaces: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
