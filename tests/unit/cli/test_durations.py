@@ -12,7 +12,17 @@ from springtide.cli.durations import seconds, shown
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("30s", 30), ("2m", 120), ("1h", 3600), ("3d", 259200), ("1h30m", 5400), ("1m30s", 90), ("0", 0), ("45", 45), ("0.5s", 0.5)],
+    [
+        ("30s", 30),
+        ("2m", 120),
+        ("1h", 3600),
+        ("3d", 259200),
+        ("1h30m", 5400),
+        ("1m30s", 90),
+        ("0", 0),
+        ("45", 45),
+        ("0.5s", 0.5),
+    ],
 )
 def test_seconds(text: str, expected: float) -> None:
     assert seconds(text) == expected

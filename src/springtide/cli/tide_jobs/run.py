@@ -45,7 +45,7 @@ Examples:
 )
 @click.option("-d", "--detach", is_flag=True, help="Do not follow the log.")
 @options.yes_option
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, help="The program and its arguments.")
 def run(
     namespace: str, context: str, kubeconfig: str, command: tuple[str, ...], detach: bool, yes: bool, **asked: Any
 ) -> None:

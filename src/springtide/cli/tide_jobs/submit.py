@@ -60,7 +60,7 @@ Examples:
   tide submit -f job.yaml
   tide submit -f job.yaml --wait --timeout 2h
   tide submit -f job.yaml --dry-run=server -o yaml
-  tide submit etjob --name bert --workers 2 --max-workers 4 "horovodrun python train.py"
+  tide submit etjob --name bert --workers 2 "horovodrun python train.py"
   tide submit pytorchjob --help""",
 )
 @cluster_options
