@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide --help` and what completion offers without a cluster."""
+"""`tide --help`, and completion for kubectl."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import re
 
 import click
 import pytest
-from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from springtide.cli.app import tide
@@ -77,25 +76,6 @@ def test_short_names_are_those_of_other_commands() -> None:
         assert found.name == name
     assert not set(OTHER_WORDS) & {*COMMANDS, *ALIASES}
     assert {name for names in OTHER_WORDS.values() for name in names} <= set(COMMANDS)
-
-
-@pytest.mark.parametrize(
-    ("words", "last", "offered"),
-    [
-        (["list", "-T"], "", ["deepspeedjob", "etjob", "mpijob", "pytorchjob", "tfjob"]),
-        (["submit"], "", ["etjob", "mpijob", "tfjob", "pytorchjob", "deepspeedjob"]),
-        (["submit", "etjob", "--shell"], "", ["sh", "bash"]),
-        (["submit", "tfjob"], "--ps-mem", ["--ps-memory", "--ps-memory-limit"]),
-        (["delete"], "", []),
-        (["delete", "-n"], "", []),
-        (["logs", "bert", "-i"], "", []),
-        (["delete", "--context"], "", []),
-    ],
-    ids=str,
-)
-def test_values_are_offered_and_no_cluster_is_no_error(words: list[str], last: str, offered: list[str]) -> None:
-    complete = ShellComplete(tide, {}, "tide", "_TIDE_COMPLETE")
-    assert [item.value for item in complete.get_completions(words, last)] == offered
 
 
 def test_kubectl_is_answered_in_cobras_form() -> None:
