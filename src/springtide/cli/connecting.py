@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 import click
 
 from springtide.cli import places
+from springtide.cli.completion import job_names
 from springtide.cli.errors import ExitCode, Failure
 from springtide.kube import blocking_transport, config, errors, kubeconfig
 from springtide.kube.client import Client
@@ -121,9 +122,28 @@ def on_cluster(*, all_namespaces: bool = False) -> Callable[[Callable[..., Any]]
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds `--namespace`, `--context` and `--kubeconfig` to a command, which gets their values."""
     for option in (
-        click.option("--kubeconfig", default="", metavar="FILE", help="The kubeconfig file of the cluster."),
-        click.option("--context", default="", metavar="NAME", help="The context in the kubeconfig."),
-        click.option("-n", "--namespace", default="", metavar="NAME", help="The namespace.  [default: the context's]"),
+        click.option(
+            "--kubeconfig",
+            default="",
+            metavar="FILE",
+            shell_complete=job_names.files,
+            help="The kubeconfig file of the cluster.",
+        ),
+        click.option(
+            "--context",
+            default="",
+            metavar="NAME",
+            shell_complete=job_names.contexts,
+            help="The context in the kubeconfig.",
+        ),
+        click.option(
+            "-n",
+            "--namespace",
+            default="",
+            metavar="NAME",
+            shell_complete=job_names.namespaces,
+            help="The namespace.  [default: the context's]",
+        ),
     ):
         command = option(command)
     return command

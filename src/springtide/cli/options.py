@@ -41,7 +41,7 @@ class Chosen:
     def state(self) -> str:
         """The state of a cluster that does not run; a mistyped name must not look like a stopped cluster."""
         if self.place.is_being_deleted():
-            return f"is partly deleted; finish it with: {self.command('delete')}"
+            return f"is partly deleted; finish it with: {self.command('delete --cluster')}"
         if self.place.last():
             return "is stopped"
         similar = difflib.get_close_matches(self.name, places.cluster_names(), 1)
@@ -57,32 +57,42 @@ def which_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def with_chosen(*args: Any, name: str | None, data_dir: Path | None, **options: Any) -> Any:
-        cluster = chosen(name, data_dir)
-        if why := kernel_problem(cluster.place.path):
-            raise click.ClickException(f"{why}\n{ADVICE}: --data-dir DIR")
-        try:
-            trust.check(cluster.place.path)
-        except trust.UntrustedError as error:
-            raise click.ClickException(str(error)) from None
-        return command(cluster, *args, **options)
+        return command(usable(name, data_dir), *args, **options)
 
+    return cluster_choice(with_chosen)
+
+
+def usable(name: str | None, data_dir: Path | None) -> Chosen:
+    """The cluster of these options; an error for a directory that holds none, or may be another user's."""
+    cluster = chosen(name, data_dir)
+    if why := kernel_problem(cluster.place.path):
+        raise click.ClickException(f"{why}\n{ADVICE}: --data-dir DIR")
+    try:
+        trust.check(cluster.place.path)
+    except trust.UntrustedError as error:
+        raise click.ClickException(str(error)) from None
+    return cluster
+
+
+def cluster_choice(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the two options to a command, which gets their values."""
     # Imported here because the module imports this one to find the chosen cluster.
     from springtide.cli.completion import choices  # noqa: PLC0415
 
-    with_chosen = click.option(
+    command = click.option(
         "--data-dir",
         type=_Directory(),
         metavar="DIR",
         shell_complete=choices.directories,
         help="Directory of the cluster's files, instead of one found by name.",
-    )(with_chosen)
+    )(command)
     return click.option(
         "--name",
         metavar="NAME",
         callback=_valid,
         shell_complete=choices.clusters,
         help=f"Name of the cluster, to tell several apart.  [default: {places.DEFAULT_NAME}, or the directory's name]",
-    )(with_chosen)
+    )(command)
 
 
 def chosen(name: str | None, data_dir: Path | None) -> Chosen:

@@ -10,7 +10,7 @@
     server.log    the log of a cluster in the background
     audit.log     a line per change, on request
     ending.json   how `tide down` asks the cluster to end; see `supervisor.endings`
-    deleting      exists while `tide delete` removes the rest; see `supervisor.removal`
+    deleting      exists while `tide delete --cluster` removes the rest; see `supervisor.removal`
     nodes/        a directory per node: credentials and log of its agent
     operator/     credentials, log and lock of the operator; what its mirror pods show, see `kubelet.mirror_pods`
     network/      socket and notes of netd

@@ -39,11 +39,11 @@ def test_a_stopped_cluster_goes_with_its_files_and_its_context(tide: Tide) -> No
     tide.ok("kubeconfig", "--merge", "--name", "second")
     tide.ok("down")
 
-    refused = tide.error("delete")
+    refused = tide.error("delete", "--cluster")
     assert "needs a confirmation" in refused
-    assert "tide delete --yes" in refused
+    assert "tide delete --cluster --yes" in refused
     tide.environment["KUBECONFIG"] = str(own)
-    assert tide.ok("delete", "--yes").splitlines() == [
+    assert tide.ok("delete", "--cluster", "--yes").splitlines() == [
         f"Removed its context from {merged}.",
         "Deleted cluster 'springtide'.",
         "KUBECONFIG still names its kubeconfig: unset KUBECONFIG",
@@ -51,7 +51,7 @@ def test_a_stopped_cluster_goes_with_its_files_and_its_context(tide: Tide) -> No
     assert not tide.place().path.exists()
     assert contexts(merged) == ["second"]
     assert yaml.safe_load(merged.read_text())["current-context"] == "second"
-    assert "nothing was deleted" in tide.ok("delete", "--yes")
+    assert "nothing was deleted" in tide.ok("delete", "--cluster", "--yes")
     assert "Cluster 'second' is up" in tide.ok("status", "--name", "second")
 
 
@@ -59,9 +59,9 @@ def test_a_cluster_that_is_up_is_only_deleted_by_force(tide: Tide) -> None:
     tide.ok("up", "-d", "--port", "0")
     asyncio.run(run_pod(tide.place().kubeconfig, ["sleep", "1000"]))
     until(lambda: leftovers.living(tide.place()) == 1)
-    refused = tide.error("delete", "--yes")
+    refused = tide.error("delete", "--cluster", "--yes")
     assert refused.splitlines()[:2] == ["Error: cluster 'springtide' is up", "Stop it first: tide down"]
-    tide.ok("delete", "--yes", "--force")
+    tide.ok("delete", "--cluster", "--yes", "--force")
     assert not tide.place().path.exists()
 
 
@@ -71,7 +71,7 @@ def test_pods_that_ran_on_are_ended(tide: Tide, tmp_path: Path) -> None:
     until(lambda: _sleeping() == 1)
     tide.ok("down", "--keep-pods")
     assert leftovers.living(tide.place()) == 1
-    tide.ok("delete", "--yes")
+    tide.ok("delete", "--cluster", "--yes")
     assert not tide.place().path.exists()
     until(lambda: _sleeping() == 0)
 
@@ -92,7 +92,7 @@ def test_a_person_is_asked(tide: Tide) -> None:
     with terminal.bash(tide.environment, tide.home) as shell:
         for answer, status in (("n", 1), ("", 1), ("y", 0)):
             begin = len(shell.shown)
-            shell.type("tide delete; echo status=$?\n")
+            shell.type("tide delete --cluster; echo status=$?\n")
             shell.wait_for(r"objects, logs and volumes in .*\? \[y/N\]: ", begin)
             shell.type(f"{answer}\n")
             said = shell.wait_for(r"^status=\d", begin)
@@ -107,8 +107,8 @@ def test_a_half_deleted_cluster_is_not_started_but_deleted(tide: Tide) -> None:
     tide.place().mark_deleting()
     tide.place().database.unlink()
     assert "is partly deleted" in tide.error("up", "-d")
-    assert "finish it with: tide delete" in tide.run("status").stdout
-    assert tide.ok("delete", "--yes") == "Deleted cluster 'springtide'.\n"
+    assert "finish it with: tide delete --cluster" in tide.run("status").stdout
+    assert tide.ok("delete", "--cluster", "--yes") == "Deleted cluster 'springtide'.\n"
     tide.ok("up", "-d", "--port", "0", "--no-nodes")
 
 
@@ -122,7 +122,7 @@ def test_a_kubeconfig_that_cannot_be_changed_keeps_nothing_back(tide: Tide, monk
     monkeypatch.setattr("springtide.local.access.kubeconfig.write_private", refuse)  # even root is refused
     monkeypatch.setenv("HOME", str(tide.home))
     monkeypatch.delenv("KUBECONFIG", raising=False)
-    said = CliRunner().invoke(app.tide, ["delete", "--yes"])
+    said = CliRunner().invoke(app.tide, ["delete", "--cluster", "--yes"])
     assert said.exit_code == 0
     assert "which cannot be changed: Permission denied" in said.stderr
     assert "kubectl config delete-context springtide" in said.stderr
@@ -134,11 +134,11 @@ def test_a_directory_of_something_else_is_left_alone(tide: Tide) -> None:
     (place / "bin").mkdir(parents=True)
     (place / "lock").touch()
     assert "is not the directory of a cluster; nothing was deleted." in tide.ok(
-        "delete", "--yes", "--data-dir", "project"
+        "delete", "--cluster", "--yes", "--data-dir", "project"
     )
     tide.ok("up", "-d", "--port", "0", "--no-nodes", "--data-dir", "project")
     (place / "notes").touch()
     tide.ok("down", "--data-dir", "project")
-    said = tide.ok("delete", "--yes", "--data-dir", "project")
+    said = tide.ok("delete", "--cluster", "--yes", "--data-dir", "project")
     assert f"Left alone in {place}, because the cluster did not make it: notes\n" in said
     assert [path.name for path in place.iterdir()] == ["notes"]

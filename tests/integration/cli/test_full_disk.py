@@ -52,5 +52,5 @@ def test_a_cluster_is_deleted_from_a_full_disk(tide: Tide, disk: Path) -> None:
     tide.ok("up", "-d", "--port", "0", "--data-dir", place)
     tide.ok("down", "--data-dir", place)
     fill(disk)
-    tide.ok("delete", "--yes", "--data-dir", place)
+    tide.ok("delete", "--cluster", "--yes", "--data-dir", place)
     assert [path.name for path in disk.iterdir()] == ["filler"]

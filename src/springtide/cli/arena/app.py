@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from springtide.cli import last_resort
-from springtide.cli.arena import command_tree, pflag, suggesting, usage
+from springtide.cli.arena import command_tree, suggesting, usage
 from springtide.cli.arena.command_tree import GLOBAL_FLAGS, Branch, Located, Verb
 from springtide.cli.arena.errors import ArenaError, Listed
 from springtide.cli.arena.log_lines import Log
-from springtide.cli.arena.pflag import Parsed
+from springtide.cli.flags import pflag
+from springtide.cli.flags.pflag import Parsed
 
 _HERE: Final = "springtide.cli.arena"
 _OK, _ERROR, _INTERRUPTED = 0, 1, 130

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from springtide.cli.arena import pflag
-from springtide.cli.arena.pflag import Flag, Kind, Parsed
+from springtide.cli.flags import pflag
+from springtide.cli.flags.pflag import Flag, Kind, Parsed
 
 if TYPE_CHECKING:
     from springtide.cli.arena.session import Session

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from springtide.cli.arena import command_tree, pflag
+from springtide.cli.arena import command_tree
 from springtide.cli.arena.command_tree import GLOBAL_FLAGS, Branch, Verb
 from springtide.cli.arena.completion import SCRIPTS
 from springtide.cli.arena.errors import ArenaError
 from springtide.cli.arena.log_lines import Log
-from springtide.cli.arena.pflag import Flag, Kind, Parsed
 from springtide.cli.arena.session import Session
 from springtide.cli.errors import Failure
+from springtide.cli.flags import pflag
+from springtide.cli.flags.pflag import Flag, Kind, Parsed
 from springtide.cli.jobs import finding
 from springtide.kube.client import Client
 from springtide.kube.resources import NAMESPACES, NODES

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from springtide.cli.arena.command_tree import Verb
-from springtide.cli.arena.pflag import Flag, Kind, Parsed
 from springtide.cli.arena.session import Session
+from springtide.cli.flags.pflag import Flag, Kind, Parsed
 from springtide.kube.request import Scope
 from springtide.kube.resources import PERSISTENTVOLUMECLAIMS, Obj
 from springtide.views.ages import instant, seconds, short_duration

@@ -8,12 +8,10 @@ from typing import Final
 from springtide.cli.arena import job_types
 from springtide.cli.arena.command_tree import Verb
 from springtide.cli.arena.errors import ArenaError
-from springtide.cli.arena.pflag import Parsed
 from springtide.cli.arena.session import Session
 from springtide.cli.arena.wording import in_arenas_words
+from springtide.cli.flags.pflag import Parsed
 from springtide.cli.jobs import deleting
-from springtide.cli.jobs.deleting import NotYours, Present
-from springtide.cli.jobs.users import Isolation
 from springtide.kube.client import Client
 from springtide.views.trainers import Trainer
 
@@ -37,15 +35,9 @@ async def _delete(session: Session, client: Client, name: str, trainer: Trainer 
             f"there are more than 1 training jobs with the same name {name}, please double check with "
             f"`arena list | grep {name}`. And use `arena delete {name} --type` to delete the exact one"
         )
-    _check_owner(await session.isolation(client), there[0])
+    deleting.check_owner(await session.isolation(client), there[0])
     await deleting.delete(client, there[0])
     session.log.info(f"The training job {name} has been deleted successfully")
-
-
-def _check_owner(isolation: Isolation, there: Present) -> None:
-    owned = there.found.obj if there.found else there.config_map
-    if owned is not None and not isolation.shows(owned):
-        raise NotYours(there.key.name)
 
 
 DELETE: Final = Verb((job_types.TYPE,), delete, "not set job name,please set it")

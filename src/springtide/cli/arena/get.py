@@ -8,9 +8,9 @@ from typing import Final
 
 from springtide.cli.arena import job_types, outputs
 from springtide.cli.arena.command_tree import Verb
-from springtide.cli.arena.pflag import Flag, Kind, Parsed
 from springtide.cli.arena.session import Session
 from springtide.cli.arena.wording import in_arenas_words
+from springtide.cli.flags.pflag import Flag, Kind, Parsed
 from springtide.cli.jobs import finding, tensorboards
 from springtide.cli.jobs.deleting import NotYours
 from springtide.cli.jobs.finding import Job

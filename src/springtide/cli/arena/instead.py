@@ -7,8 +7,8 @@ from typing import Final
 
 from springtide.cli.arena.command_tree import Verb
 from springtide.cli.arena.errors import ArenaError
-from springtide.cli.arena.pflag import Parsed
 from springtide.cli.arena.session import Session
+from springtide.cli.flags.pflag import Parsed
 
 
 def _instead(name: str, reason: str, instead: str) -> Verb:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from springtide.cli.arena.errors import ArenaError
-from springtide.cli.arena.pflag import Flag, Kind, Parsed
+from springtide.cli.flags.pflag import Flag, Kind, Parsed
 from springtide.views.trainers import TRAINERS, Trainer, by_word
 
 _KNOWN: Final = ",".join(f"{trainer.short}({trainer.alias})" for trainer in TRAINERS)

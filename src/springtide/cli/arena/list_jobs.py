@@ -8,8 +8,8 @@ from typing import Final
 
 from springtide.cli.arena import job_types, outputs
 from springtide.cli.arena.command_tree import Verb
-from springtide.cli.arena.pflag import Flag, Kind, Parsed
 from springtide.cli.arena.session import Session
+from springtide.cli.flags.pflag import Flag, Kind, Parsed
 from springtide.cli.jobs import finding
 from springtide.kube.client import Client
 from springtide.views import arena_tables, documents

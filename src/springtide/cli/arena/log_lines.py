@@ -17,7 +17,7 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Final
 
-from springtide.cli.arena.pflag import quoted
+from springtide.cli.flags.pflag import quoted
 
 
 class Level(IntEnum):

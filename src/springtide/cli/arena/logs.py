@@ -12,9 +12,9 @@ from springtide.cli.arena import job_types
 from springtide.cli.arena.command_tree import Verb
 from springtide.cli.arena.errors import ArenaError
 from springtide.cli.arena.get import job_of
-from springtide.cli.arena.pflag import Flag, Kind, Parsed
 from springtide.cli.arena.session import Session
 from springtide.cli.arena.wording import in_arenas_words
+from springtide.cli.flags.pflag import Flag, Kind, Parsed
 from springtide.cli.jobs import one_log
 from springtide.kube.client import Client
 from springtide.kube.logs import LogOptions

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from springtide.cli.arena.errors import ArenaError
-from springtide.cli.arena.pflag import Flag, Kind, Parsed
+from springtide.cli.flags.pflag import Flag, Kind, Parsed
 from springtide.views import documents, formats
 
 OUTPUT: Final = Flag("output", Kind.STRING, "format: wide, json or yaml", short="o", default="wide")

@@ -16,9 +16,9 @@ import yaml
 
 from springtide.cli.arena.command_tree import Verb
 from springtide.cli.arena.errors import ArenaError
-from springtide.cli.arena.pflag import Flag, Kind, Parsed
 from springtide.cli.arena.session import Session
 from springtide.cli.arena.wording import in_arenas_words
+from springtide.cli.flags.pflag import Flag, Kind, Parsed
 from springtide.cli.jobs import finding, submitting
 from springtide.cli.jobs.scaling import SCALEINS, SCALEOUTS
 from springtide.kube import errors

@@ -6,19 +6,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from springtide.cli.arena import flags, submissions
 from springtide.cli.arena.command_tree import Verb
 from springtide.cli.arena.errors import ArenaError
-from springtide.cli.arena.pflag import Parsed
 from springtide.cli.arena.session import Session
 from springtide.cli.arena.wording import in_arenas_words
-from springtide.cli.jobs import obstacles, running, ssh_keys, submitting
+from springtide.cli.flags import submissions, tables
+from springtide.cli.flags.pflag import Parsed
+from springtide.cli.jobs import obstacles, preparing, running, ssh_keys, submitting
 from springtide.cli.jobs.submitting import Plan
 from springtide.cli.jobs.users import Isolation
-from springtide.kube import errors
 from springtide.kube.client import Client
-from springtide.kube.resources import PODS, PRIORITYCLASSES, SERVICES, Key, Obj
-from springtide.manifests import checks, commands, rendering, role_ports, tfjob
+from springtide.kube.resources import Obj
+from springtide.manifests import checks, commands, tfjob
+from springtide.manifests.problems import Problem
 from springtide.manifests.submission import (
     DeepSpeedJob,
     EtJob,
@@ -53,19 +53,13 @@ def _verb(kind: type[Submission], trainer: Trainer) -> Verb:
             given["ssh_keys"] = ssh_keys.made()
         if kind is TfJob:
             given["role_sequence"] = session.config.get("tfjob_role_sequence", "")
-        wanted = submissions.submission(kind, line.values, given)
-        _check(wanted)
-        if isinstance(wanted, TfJob):
-            wanted = await _with_ports(client, wanted)
-        await _check_priority(client, wanted.priority)
-        objects = rendering.render(wanted)
-        config_map = rendering.kept_beside(wanted, objects, isolation.isolated)
-        plan = Plan(trainer, config_map, objects)
+        wanted = _wanted(kind, line, given)
+        plan = await preparing.planned(client, trainer, wanted, isolated=isolation.isolated)
         await submitting.check(client, plan)
         await submitting.submit(client, plan, _report, lambda: _undone(session, plan))
-        await _warn(session, client, wanted, objects)
+        await _warn(session, client, wanted, plan.objects)
 
-    return Verb(flags.FLAGS[kind], submit, "not found command args")
+    return Verb(tables.FLAGS[kind], submit, "not found command args")
 
 
 def _given(session: Session, isolation: Isolation, command: str) -> dict[str, Any]:
@@ -79,26 +73,14 @@ def _given(session: Session, isolation: Isolation, command: str) -> dict[str, An
     }
 
 
-def _check(wanted: Submission) -> None:
-    for problem in checks.problems(wanted):
-        raise ArenaError(problem.arena)
-
-
-async def _check_priority(client: Client, name: str) -> None:
-    if name and await client.find(PRIORITYCLASSES, Key("", name)) is None:
-        raise ArenaError(
-            f"failed to validate command args: the priority {name} doesn't exist. "
-            "Please check with `kubectl get pc` to get a valid priority"
-        )
-
-
-async def _with_ports(client: Client, job: TfJob) -> TfJob:
-    """Ports that nothing on the hosts uses; without the right to look, the operator's."""
+def _wanted(kind: type[Submission], line: Parsed, given: dict[str, Any]) -> Submission:
     try:
-        pods, services = (await client.list(PODS)).items, (await client.list(SERVICES)).items
-    except errors.Forbidden:
-        return job
-    return role_ports.chosen(job, role_ports.used(pods, services))
+        wanted = submissions.submission(kind, line.values, given)
+        for problem in checks.problems(wanted):
+            raise problem
+    except Problem as problem:
+        raise ArenaError(problem.arena) from None
+    return wanted
 
 
 def _report(line: str, done: str) -> None:

@@ -13,9 +13,9 @@ from springtide.cli.arena.command_tree import Verb
 from springtide.cli.arena.errors import ArenaError
 from springtide.cli.arena.get import view_of
 from springtide.cli.arena.list_jobs import EVERYWHERE, views_of
-from springtide.cli.arena.pflag import Flag, Kind, Parsed
 from springtide.cli.arena.session import Session
 from springtide.cli.arena.wording import in_arenas_words
+from springtide.cli.flags.pflag import Flag, Kind, Parsed
 from springtide.kube.client import Client
 from springtide.kube.resources import NODES, PODS
 from springtide.views import arena_nodes, arena_tables, documents

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from springtide.cli.arena import durations
 from springtide.cli.arena.command_tree import GLOBAL_FLAGS, Branch
-from springtide.cli.arena.pflag import Flag, Kind, quoted
+from springtide.cli.flags import durations
+from springtide.cli.flags.pflag import Flag, Kind, quoted
 
 
 def shown(path: Sequence[Branch], flags: Sequence[Flag]) -> str:

@@ -8,8 +8,8 @@ from typing import Final
 
 import springtide
 from springtide.cli.arena.command_tree import Verb
-from springtide.cli.arena.pflag import Flag, Kind, Parsed
 from springtide.cli.arena.session import Session
+from springtide.cli.flags.pflag import Flag, Kind, Parsed
 
 FOLLOWED: Final = "v0.15.5"
 """The release of Arena whose behaviour this is."""

@@ -7,8 +7,8 @@ import json
 from typing import Final
 
 from springtide.cli.arena.command_tree import Verb
-from springtide.cli.arena.pflag import Parsed
 from springtide.cli.arena.session import Session
+from springtide.cli.flags.pflag import Parsed
 from springtide.cli.jobs import users
 from springtide.kube.client import Client
 

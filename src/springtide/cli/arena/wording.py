@@ -12,6 +12,7 @@ from springtide.cli.errors import Failure
 from springtide.cli.jobs.deleting import NotYours
 from springtide.cli.jobs.finding import JobNotFound, SeveralJobs
 from springtide.cli.jobs.instances import NoInstances, NoSuchInstance, NotRunning, SeveralInstances
+from springtide.cli.jobs.preparing import UnknownPriority
 from springtide.cli.jobs.submitting import JobExists, LeftOver, NameTaken
 
 
@@ -81,6 +82,13 @@ def _not_running(failure: NotRunning) -> str:
     return f"instance {failure.pod} is not running: {failure.status}"
 
 
+def _unknown_priority(failure: UnknownPriority) -> str:
+    return (
+        f"failed to validate command args: the priority {failure.name} doesn't exist. "
+        "Please check with `kubectl get pc` to get a valid priority"
+    )
+
+
 _SENTENCES: Final[dict[type[Failure], Callable[[Any], str]]] = {
     JobNotFound: _not_found,
     SeveralJobs: _several,
@@ -88,6 +96,7 @@ _SENTENCES: Final[dict[type[Failure], Callable[[Any], str]]] = {
     LeftOver: _left_over,
     NameTaken: _taken,
     NotYours: _not_yours,
+    UnknownPriority: _unknown_priority,
     NoInstances: _no_instances,
     NoSuchInstance: _no_such_instance,
     SeveralInstances: _several_instances,

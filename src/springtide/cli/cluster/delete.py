@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide delete`: removes an embedded cluster permanently, with its context in the user's kubeconfig.
+"""`tide delete --cluster`: removes an embedded cluster permanently, with its context in the user's kubeconfig.
 
 The context is removed first: it is recognized as this cluster's by its certificate authority, which is deleted later.
 Any step may be interrupted; the same command completes it.
@@ -16,20 +16,12 @@ import click
 
 from springtide.cli import places
 from springtide.cli.cluster import down
-from springtide.cli.commands import ClusterCommand
-from springtide.cli.options import Chosen, which_cluster
+from springtide.cli.options import Chosen
 
 
-@click.command(cls=ClusterCommand)
-@which_cluster
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--force", is_flag=True, help="Stop the cluster first if it runs; its pods are killed.")
-def delete(cluster: Chosen, yes: bool, force: bool) -> None:
-    """Delete a cluster: its objects, logs, volumes and keys, and its context in your kubeconfig.
-
-    Files in its directory that are not the cluster's are left alone. Environments belong to all clusters and stay.
-    """
-    # Imported here because --help does not need it.
+def delete(cluster: Chosen, *, yes: bool, force: bool) -> None:
+    """`yes`: without a question; `force`: also a cluster that runs."""
+    # Imported here because `tide delete JOB` does not need it.
     from springtide.local.supervisor import removal  # noqa: PLC0415
 
     if not removal.is_cluster(cluster.place):
@@ -39,7 +31,7 @@ def delete(cluster: Chosen, yes: bool, force: bool) -> None:
     if running and not force:
         raise click.ClickException(
             f"cluster {cluster.name!r} is up\nStop it first: {cluster.command('down')}\n"
-            f"Or stop and delete it, killing its pods: {cluster.command('delete --force')}"
+            f"Or stop and delete it, killing its pods: {cluster.command('delete --cluster --force')}"
         )
     if not yes:
         _confirm(cluster)
@@ -66,7 +58,7 @@ def _confirm(cluster: Chosen) -> None:
     if not sys.stdin.isatty():
         raise click.ClickException(
             f"deleting cluster {cluster.name!r} needs a confirmation, and there is no terminal to ask on\n"
-            f"Without being asked: {cluster.command('delete --yes')}"
+            f"Without being asked: {cluster.command('delete --cluster --yes')}"
         )
     what = f"Delete cluster {cluster.name!r} with all its objects, logs and volumes in {cluster.place.path}?"
     if not click.confirm(what):
@@ -117,5 +109,5 @@ def _removed_files(cluster: Chosen) -> list[Path]:
     except OSError as error:
         raise click.ClickException(
             f"cannot remove {error.filename or cluster.place.path}: {error.strerror}\n"
-            f"Remove what is in the way, then delete the rest: {cluster.command('delete')}"
+            f"Remove what is in the way, then delete the rest: {cluster.command('delete --cluster')}"
         ) from None

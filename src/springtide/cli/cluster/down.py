@@ -36,7 +36,7 @@ def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     """Stop the embedded cluster; its objects are kept.
 
     Pods have their grace period to end. Running jobs are listed; they continue with the next `tide up`. Returns when
-    all processes have ended. `tide delete` removes the objects as well.
+    all processes have ended. `tide delete --cluster` removes the objects as well.
     """
     if keep_pods and grace is not None:
         raise click.UsageError("--keep-pods and --grace contradict each other")

@@ -60,7 +60,7 @@ def already_up(cluster: Chosen) -> str:
 def partly_deleted(cluster: Chosen) -> str:
     return (
         f"cluster {cluster.name!r} is partly deleted: its deletion is under way or was interrupted\n"
-        f"Delete the rest of it, then start anew: {cluster.command('delete')}"
+        f"Delete the rest of it, then start anew: {cluster.command('delete --cluster')}"
     )
 
 

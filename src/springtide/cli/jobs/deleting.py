@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from springtide.cli.errors import ExitCode, Failure
 from springtide.cli.jobs import finding, object_lines
 from springtide.cli.jobs.finding import Job
+from springtide.cli.jobs.users import Isolation
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.request import DeleteOptions
@@ -51,6 +52,13 @@ async def present(client: Client, namespace: str, name: str, trainer: Trainer | 
         if each.name in jobs or config_map is not None:
             everything.append(Present(each, Key(namespace, name), jobs.get(each.name), config_map))
     return everything
+
+
+def check_owner(isolation: Isolation, there: Present) -> None:
+    """NotYours."""
+    owned = there.found.obj if there.found else there.config_map
+    if owned is not None and not isolation.shows(owned):
+        raise NotYours(there.key.name)
 
 
 async def delete(client: Client, there: Present) -> None:

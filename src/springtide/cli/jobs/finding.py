@@ -57,7 +57,7 @@ async def find(client: Client, namespace: str, name: str, type_: str = "") -> Jo
     """Failure if there is no such job, or if there are several. `type_` is a trainer's name, alias or short form."""
     found = await named(client, namespace, name, type_)
     if not found:
-        raise await _absent(client, namespace, name)
+        raise await absent(client, namespace, name)
     if len(found) > 1:
         kinds = ", ".join(job.resource.kind for job in found)
         raise SeveralJobs(name, kinds, f"--type {trainers.of_job(found[0].obj).name}")
@@ -148,28 +148,32 @@ async def _list(client: Client, kind: JobResource, namespace: str) -> list[Job]:
     return []
 
 
-async def _absent(client: Client, namespace: str, name: str) -> JobNotFound:
-    names = await _names(client, namespace)
-    similar = difflib.get_close_matches(name, names, 1)
+async def absent(client: Client, namespace: str, name: str) -> JobNotFound:
+    """The failure, with what may have been meant."""
+    there = sorted(await names(client, namespace))
+    similar = difflib.get_close_matches(name, there, 1)
     if similar:
         hint = text("did you mean {name}?", name=similar[0])
-    elif names:
-        hint = text("the jobs there: {names}", names=_some(names))
+    elif there:
+        hint = text("the jobs there: {names}", names=_some(there))
     else:
         hint = text("there is no job in it at all; those of all namespaces: {command}", command="tide list -A")
     return JobNotFound(namespace, name, hint)
 
 
-async def _names(client: Client, namespace: str) -> list[str]:
-    found: set[str] = set()
-    for kind in trainers.RESOURCES:
-        resource = Resource(kind.group, kind.versions[0], kind.plural, kind.kind)
+async def names(client: Client, namespace: str, type_: str = "") -> dict[str, str]:
+    """The names of the jobs of a namespace, or of all, each with its kind. Only metadata is read."""
+    found: dict[str, str] = {}
+    wanted = trainers.by_word(type_)
+    for kind in kinds(type_):
         try:
-            listing = await client.list(resource, Scope(namespace, metadata_only=True))
+            listing = await client.list(_versions(kind)[0], Scope(namespace, metadata_only=True))
         except NotFound:
             continue  # the cluster does not have this kind
-        found |= {each["metadata"]["name"] for each in listing.items}
-    return sorted(found)
+        for each in listing.items:
+            if wanted is None or trainers.of_job({**each, "kind": kind.kind}) == wanted:
+                found[each["metadata"]["name"]] = kind.kind
+    return found
 
 
 def _some(names: Iterable[str], most: int = 5) -> str:

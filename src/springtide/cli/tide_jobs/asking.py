@@ -12,11 +12,15 @@ from springtide.cli.errors import ExitCode, Failure
 from springtide.messages import Text, text
 
 
+def can_ask() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def confirm(what: Text, *, yes: bool) -> None:
     """Failure unless the user agrees."""
     if yes:
         return
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not can_ask():
         raise Failure(
             text("This needs your agreement, and there is no terminal to ask at."),
             what,

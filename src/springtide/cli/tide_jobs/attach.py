@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import click
 
+from springtide.cli.completion import job_names
 from springtide.cli.connecting import Target, on_cluster
 from springtide.cli.jobs import attaching, finding, instances
 from springtide.cli.tide_jobs import options
@@ -21,9 +22,16 @@ Examples:
 @on_cluster()
 @options.job_argument
 @options.type_option
-@click.option("-i", "--instance", default="", metavar="POD", help="The pod.  [default: the only one, or the chief]")
+@click.option(
+    "-i",
+    "--instance",
+    default="",
+    metavar="POD",
+    shell_complete=job_names.pods,
+    help="The pod.  [default: the only one, or the chief]",
+)
 @click.option("-c", "--container", default="", metavar="NAME", help="The container.  [default: the one that trains]")
-@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, help="With its arguments.")
 def attach(target: Target, name: str, type_: str, instance: str, container: str, command: tuple[str, ...]) -> None:
     """Run a command in a pod of a job, with a terminal; a shell if none is given.
 

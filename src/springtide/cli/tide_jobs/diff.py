@@ -11,6 +11,7 @@ from springtide.cli.connecting import Target, on_cluster
 from springtide.cli.errors import ExitCode, Failure
 from springtide.cli.jobs import creating, manifest_files
 from springtide.cli.jobs.creating import Difference
+from springtide.cli.tide_jobs import options
 from springtide.kube.client import Client
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
@@ -18,7 +19,7 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 @click.command(epilog="Example: tide diff -f job.yaml")
 @on_cluster()
-@click.option("-f", "--filename", "files", multiple=True, required=True, metavar="FILE", help="A manifest; - is stdin.")
+@options.files_option(required=True)
 def diff(target: Target, files: tuple[str, ...]) -> None:
     """Show what a manifest would change in the cluster.
 

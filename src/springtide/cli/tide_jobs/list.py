@@ -11,7 +11,7 @@ import click
 from springtide.cli import speaking
 from springtide.cli.connecting import Target, on_cluster
 from springtide.cli.jobs import finding
-from springtide.cli.tide_jobs import outputs, screen
+from springtide.cli.tide_jobs import options, outputs, screen
 from springtide.cli.tide_jobs.outputs import Form, Output
 from springtide.kube.client import Client
 from springtide.kube.request import Scope
@@ -32,7 +32,7 @@ Examples:
   tide list -o jsonpath='{range [*]}{.name}{"\\t"}{.state}{"\\n"}{end}'""",
 )
 @on_cluster(all_namespaces=True)
-@click.option("-T", "--type", "type_", default="", metavar="TYPE", help="Jobs of one type only, such as mpijob.")
+@options.only_type_option
 @outputs.output_option
 @click.option("-w", "--watch", is_flag=True, help="Go on, and show changes as they happen.")
 def list_(target: Target, type_: str, output: Output, watch: bool) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from springtide.cli import printing
+from springtide.cli.completion import job_names
 from springtide.cli.connecting import Target, on_cluster
 from springtide.cli.durations import Duration
 from springtide.cli.errors import ExitCode, Failure
@@ -46,7 +47,7 @@ def _moment(ctx: click.Context, param: click.Parameter, value: str) -> str:
     epilog="""\b
 Examples:
   tide logs bert                       all pods, merged by time
-  tide logs bert -f --tail 10          the last lines of each, and all that come
+  tide logs bert -f --tail 10          the last lines of each, and all new
   tide logs bert --rank 3 --grep loss
   tide logs bert -i bert-worker-0 --previous"""
 )
@@ -61,7 +62,14 @@ Examples:
 @click.option("-t", "--tail", type=click.IntRange(-1), default=-1, metavar="N", help="The last lines of each pod.")
 @click.option("-p", "--previous", is_flag=True, help="Of the attempts before the last restart.")
 @click.option("--timestamps", is_flag=True, help="Show when each line was written.")
-@click.option("-i", "--instance", default="", metavar="POD", help="Only this pod, which may have been removed.")
+@click.option(
+    "-i",
+    "--instance",
+    default="",
+    metavar="POD",
+    shell_complete=job_names.pods,
+    help="Only this pod, which may have been removed.",
+)
 @click.option("-c", "--container", default="", metavar="NAME", help="This container.  [default: the one that trains]")
 def logs(target: Target, name: str, type_: str, **given: Any) -> None:
     """Show what a job's pods print, as one log.

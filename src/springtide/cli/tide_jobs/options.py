@@ -8,19 +8,58 @@ from typing import Any, TypeVar
 
 import click
 
+from springtide.cli.completion import job_names
 from springtide.cli.durations import Duration
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def job_argument(command: F) -> F:
-    return click.argument("name", metavar="JOB", help="The name of the job.")(command)
+    return click.argument("name", metavar="JOB", shell_complete=job_names.jobs, help="Name of the job.")(command)
+
+
+def job_arguments(command: F) -> F:
+    """Any number, also none."""
+    return click.argument("names", nargs=-1, metavar="[JOB]...", shell_complete=job_names.jobs, help="Names of jobs.")(
+        command
+    )
 
 
 def type_option(command: F) -> F:
     return click.option(
-        "-T", "--type", "type_", default="", metavar="TYPE", help="Type of the job, where two have one name: mpijob."
+        "-T",
+        "--type",
+        "type_",
+        default="",
+        metavar="TYPE",
+        shell_complete=job_names.types,
+        help="Type of the job, where two have one name: mpijob.",
     )(command)
+
+
+def only_type_option(command: F) -> F:
+    return click.option(
+        "-T",
+        "--type",
+        "type_",
+        default="",
+        metavar="TYPE",
+        shell_complete=job_names.types,
+        help="Jobs of one type only, such as mpijob.",
+    )(command)
+
+
+def files_option(*, required: bool) -> Callable[[F], F]:
+    return click.option(
+        "-f",
+        "--filename",
+        "files",
+        multiple=True,
+        required=required,
+        metavar="FILE",
+        shell_complete=job_names.files,
+        help="A manifest; - is stdin.",
+    )
 
 
 def yes_option(command: F) -> F:

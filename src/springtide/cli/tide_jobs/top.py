@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 import click
 
 from springtide.cli.commands import CommandGroup
+from springtide.cli.completion import job_names
 from springtide.cli.connecting import Target, on_cluster
 from springtide.cli.errors import ExitCode, Failure
 from springtide.cli.jobs import finding
-from springtide.cli.tide_jobs import outputs, screen
+from springtide.cli.tide_jobs import options, outputs, screen
 from springtide.cli.tide_jobs.outputs import Form, Output
 from springtide.kube.client import Client
 from springtide.kube.request import Scope
@@ -36,8 +37,8 @@ Examples:
   tide top job bert gpt -w"""
 )
 @on_cluster(all_namespaces=True)
-@click.argument("names", nargs=-1, metavar="[JOB]...", help="Names of jobs; without any, all of them.")
-@click.option("-T", "--type", "type_", default="", metavar="TYPE", help="Jobs of one type only, such as mpijob.")
+@click.argument("names", nargs=-1, metavar="[JOB]...", shell_complete=job_names.jobs, help="Names of jobs; without any, all of them.")
+@options.only_type_option
 @outputs.output_option
 @click.option("-w", "--watch", is_flag=True, help="Go on, and show changes as they happen.")
 def job(target: Target, names: tuple[str, ...], type_: str, output: Output, watch: bool) -> None:
@@ -115,7 +116,7 @@ Examples:
   tide top node gpu-1 gpu-2 -o json"""
 )
 @on_cluster()
-@click.argument("names", nargs=-1, metavar="[NODE]...", help="Names of nodes; without any, all of them.")
+@click.argument("names", nargs=-1, metavar="[NODE]...", shell_complete=job_names.nodes, help="Names of nodes; without any, all of them.")
 @outputs.output_option
 @click.option("-w", "--watch", is_flag=True, help="Go on, and show changes as they happen.")
 def node(target: Target, names: tuple[str, ...], output: Output, watch: bool) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kubeconfig files: the cluster's own, and merging its entries into the user's.
 
-`tide up` writes the first, `tide kubeconfig --merge` the second, from which `tide delete` removes the entries. Both
-change exactly three named entries and the current context; everything else in the user's file is kept (except comments:
-YAML libraries drop them, and so does `kubectl config`).
+`tide up` writes the first, `tide kubeconfig --merge` the second, from which `tide delete --cluster` removes the
+entries. Both change exactly three named entries and the current context; everything else in the user's file is kept
+(except comments: YAML libraries drop them, and so does `kubectl config`).
 """
 
 from __future__ import annotations

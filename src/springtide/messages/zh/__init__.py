@@ -13,9 +13,11 @@ from springtide.messages.zh import (
     flags,
     job_logs,
     job_verbs,
+    more_verbs,
     showing,
     submitting,
     tensorboards,
+    tide_help,
 )
 
 _SUBJECTS: Final = (
@@ -25,9 +27,11 @@ _SUBJECTS: Final = (
     flags,
     job_logs,
     job_verbs,
+    more_verbs,
     showing,
     submitting,
     tensorboards,
+    tide_help,
 )
 
 TRANSLATIONS: Final[Mapping[str, str]] = {

@@ -12,7 +12,7 @@ from springtide.cli.arena.app import ROOT, run
 from springtide.cli.arena.command_tree import Branch, located
 from springtide.cli.arena.errors import ArenaError
 from springtide.cli.arena.log_lines import Log
-from springtide.cli.arena.pflag import FlagError
+from springtide.cli.flags.pflag import FlagError
 
 
 def branches(branch: Branch) -> Iterator[Branch]:

@@ -45,7 +45,7 @@ def test_where_no_cluster_can_be_kept(
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "lost"]
 
 
-@pytest.mark.parametrize("command", ["up", "down", "status", "delete", "kubeconfig"])
+@pytest.mark.parametrize("command", ["up", "down", "status", "delete --cluster", "kubeconfig"])
 @pytest.mark.parametrize(
     ("path", "why"),
     [
@@ -57,7 +57,7 @@ def test_where_no_cluster_can_be_kept(
     ids=["empty", "root", "long name", "long path"],
 )
 def test_what_is_no_path_at_all(command: str, path: str, why: str) -> None:
-    said = CliRunner().invoke(tide, [command, "--data-dir", path])
+    said = CliRunner().invoke(tide, [*command.split(), "--data-dir", path])
     assert said.exit_code == 2
     assert f"Invalid value for '--data-dir': {why}" in said.output or why in said.output
 

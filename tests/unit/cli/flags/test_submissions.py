@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.manifests import flags as recorded
 
-from springtide.cli.arena import flags, submissions
 from springtide.cli.arena.command_tree import GLOBAL_FLAGS
-from springtide.cli.arena.errors import ArenaError
-from springtide.cli.arena.pflag import parsed
+from springtide.cli.flags import submissions, tables
+from springtide.cli.flags.pflag import parsed
+from springtide.manifests.problems import Problem
 from springtide.manifests.submission import (
     DeepSpeedJob,
     EtJob,
@@ -41,7 +41,7 @@ USER: Final = User(name="kubernetes-admin", id="0123456789abcdef0123456789abcdef
 
 
 def asked(kind: type[Submission], *words: str, **given: Any) -> Any:
-    line = parsed((*GLOBAL_FLAGS, *flags.FLAGS[kind]), words)
+    line = parsed((*GLOBAL_FLAGS, *tables.FLAGS[kind]), words)
     fields = {"namespace": "default", "user": USER, "command": " ".join(line.arguments), **given}
     return submissions.submission(kind, line.values, fields)
 
@@ -97,5 +97,5 @@ def test_config_files_are_read(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_understood_is_an_error_with_its_flag(word: str, message: str) -> None:
-    with pytest.raises(ArenaError, match=message):
+    with pytest.raises(Problem, match=message):
         asked(EtJob, "--name=a", word, "true")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from springtide.cli.arena.pflag import Flag, FlagError, HelpWanted, Kind, check_required, parsed, quoted
+from springtide.cli.flags.pflag import Flag, FlagError, HelpWanted, Kind, check_required, parsed, quoted
 
 FLAGS = (
     Flag("name", Kind.STRING, required=True),

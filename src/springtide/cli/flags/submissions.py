@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the flags of `submit` to what a user asks for. What cannot be understood is an error with the flag's name."""
+"""From the flags of `submit` to what a user asks for. What cannot be understood is a `Problem` with its flag."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from springtide.cli.arena.errors import ArenaError
-from springtide.cli.arena.flags import FLAGS, SubmitFlag
+from springtide.cli.flags.tables import FLAGS, SubmitFlag
 from springtide.manifests import parsing
 from springtide.manifests.problems import Problem
 from springtide.manifests.submission import (
@@ -21,6 +20,7 @@ from springtide.manifests.submission import (
     TensorBoard,
     TfRole,
 )
+from springtide.messages import text
 
 S = TypeVar("S", bound=Submission)
 
@@ -35,11 +35,8 @@ _NUMBERS: Final = 10**9
 
 
 def submission(kind: type[S], values: Mapping[str, Any], given: Mapping[str, Any]) -> S:
-    """`given` are fields that no flag sets, or that Arena's config file sets where no flag does."""
-    try:
-        fields = _nested({flag.target: _read(flag, values[flag.name]) for flag in FLAGS[kind]})
-    except Problem as problem:
-        raise ArenaError(problem.arena) from None
+    """Problem. `given` are fields that no flag sets, or that Arena's config file sets where no flag does."""
+    fields = _nested({flag.target: _read(flag, values[flag.name]) for flag in FLAGS[kind]})
     fields["code_sync"] = _code_sync(fields["code_sync"])
     fields["tensorboard"] = _tensorboard(values["tensorboard"], fields["tensorboard"])
     for name, value in given.items():
@@ -86,7 +83,10 @@ def _config_file(flag: str, item: str) -> ConfigFile:
     try:
         content = local.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ArenaError(f"failed to validate command args: {flag} {item}: {error}") from None
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        cause = text("{file} cannot be read: {why}", file=local, why=why)
+        hint = text("name a file of this machine that you may read")
+        raise Problem(flag, cause, hint, f"{flag} {item}: {error}") from None
     return parsing.config_file(paths.container or str(local), content)
 
 

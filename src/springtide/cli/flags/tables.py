@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from springtide.cli.arena.pflag import Flag, Kind
+from springtide.cli.flags.pflag import Flag, Kind
 from springtide.manifests.submission import DeepSpeedJob, EtJob, MpiJob, PyTorchJob, Submission, TfJob
 
 STRING, INT, BOOL, DURATION, STRINGS = Kind.STRING, Kind.INT, Kind.BOOL, Kind.DURATION, Kind.STRINGS
