@@ -8,6 +8,8 @@
 
 The cluster is that of `--kubeconfig` and `--context`; without them that of $KUBECONFIG or ~/.kube/config, as for
 kubectl; without those files the embedded cluster of this machine, if exactly one runs; in a pod the pod's own cluster.
+
+A request that is not answered ends the command after a minute, or after $TIDE_REQUEST_TIMEOUT seconds.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -27,10 +29,13 @@ from springtide.cli import places
 from springtide.cli.errors import ExitCode, Failure
 from springtide.kube import blocking_transport, config, errors, kubeconfig
 from springtide.kube.client import Client
+from springtide.kube.transport import REQUEST_TIMEOUT
 from springtide.local.datadir import DataDir
 from springtide.messages import Text, text
 
 T = TypeVar("T")
+_TIMEOUT: Final = "TIDE_REQUEST_TIMEOUT"
+_LONGEST: Final = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +58,10 @@ class Target:
         return self.guarded(connected)
 
     def client(self, *, streams: bool = False) -> Client:
+        timeout = request_timeout()
         if streams or not blocking_transport.suits(self.connection):
-            return Client.over_http(self.connection)
-        return Client(blocking_transport.BlockingTransport(self.connection))
+            return Client.over_http(self.connection, timeout)
+        return Client(blocking_transport.BlockingTransport(self.connection, timeout))
 
     def guarded(self, run: Callable[[], Awaitable[T]]) -> T:
         """An error of the API ends the command with the server's message, a cause and a hint."""
@@ -118,6 +124,22 @@ async def _connection(kubeconfig_path: str, context: str) -> tuple[config.Connec
     return await config.discover(kubeconfig_path, context), ""
 
 
+def request_timeout() -> float:
+    """Seconds; Failure for a variable that is no such number."""
+    given = os.environ.get(_TIMEOUT, "")
+    try:
+        seconds = float(given) if given else REQUEST_TIMEOUT
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < _LONGEST:
+        raise Failure(
+            text("{variable}={value} is no number of seconds.", variable=_TIMEOUT, value=given),
+            hint=text("write one, such as {example}", example=f"{_TIMEOUT}=300"),
+            code=ExitCode.USAGE,
+        )
+    return seconds
+
+
 def has_kubeconfig() -> bool:
     """Whether kubectl would have a context to use."""
     paths = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
@@ -160,6 +182,9 @@ def explained(error: errors.ApiError) -> Failure:
             what = text("The cluster's certificate, or yours, was not accepted.")
             hint = text("the kubeconfig may be of another cluster, or its certificate may have expired")
             return Failure(what, cause, hint, ExitCode.NO_RIGHTS)
+        if isinstance(error.__cause__, TimeoutError):
+            hint = text("is it overloaded? Wait longer with: {setting}", setting=f"{_TIMEOUT}=300")
+            return Failure(text("The cluster has not answered in time."), cause, hint, ExitCode.TIMEOUT)
         hint = text("is it running? Try: {command}", command="kubectl cluster-info")
         return Failure(text("The cluster does not answer."), cause, hint)
     if isinstance(error, errors.Unauthorized):

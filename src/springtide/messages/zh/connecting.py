@@ -22,6 +22,10 @@ TRANSLATIONS: Final = {
     ),
     "is it running? Try: {command}": "集群在运行吗？请试：{command}",
     "The cluster does not answer.": "集群没有应答。",
+    "The cluster has not answered in time.": "集群没有及时应答。",
+    "is it overloaded? Wait longer with: {setting}": "集群是否过载？可以等待更久：{setting}",
+    "{variable}={value} is no number of seconds.": "{variable}={value} 不是有效的秒数。",
+    "write one, such as {example}": "请写成秒数，例如 {example}",
     "the credentials in the kubeconfig are missing, wrong or expired; get new ones": (
         "kubeconfig 中的凭据缺失、错误或已过期；请获取新的凭据"
     ),
