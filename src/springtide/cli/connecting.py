@@ -20,6 +20,7 @@ import os
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -74,7 +75,7 @@ class Target:
         except config.ConfigError as error:  # credentials that are fetched with the first request
             raise no_cluster(str(error)) from None
         except errors.ApiError as error:
-            raise explained(error) from None
+            raise explained(error, self.connection) from None
 
 
 def on_cluster(*, all_namespaces: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -174,10 +175,15 @@ def no_cluster(cause: str) -> Failure:
     return Failure(text("There is no cluster to use."), Text("{cause}", {"cause": cause}), hint)
 
 
-def explained(error: errors.ApiError) -> Failure:
+def explained(error: errors.ApiError, connection: config.Connection) -> Failure:
     """An API error as the user is told of it."""
     cause = Text("{cause}", {"cause": error.message})
     if isinstance(error, errors.Unreachable):
+        if ended := _expired(connection):
+            what = text("Your certificate for this cluster has expired.")
+            cause = text("it was valid until {time}", time=f"{ended:%Y-%m-%d %H:%M:%S} UTC")
+            hint = text("the credentials in the kubeconfig are missing, wrong or expired; get new ones")
+            return Failure(what, cause, hint, ExitCode.NO_RIGHTS)
         if isinstance(error.__cause__, ssl.SSLError):
             what = text("The cluster's certificate, or yours, was not accepted.")
             hint = text("the kubeconfig may be of another cluster, or its certificate may have expired")
@@ -195,3 +201,17 @@ def explained(error: errors.ApiError) -> Failure:
         return Failure(text("You may not do this."), cause, hint, ExitCode.NO_RIGHTS)
     code = ExitCode.NOT_FOUND if isinstance(error, errors.NotFound) else ExitCode.ERROR
     return Failure(text("The cluster rejects the request."), cause, code=code)
+
+
+def _expired(connection: config.Connection) -> datetime | None:
+    """When the client's certificate ended, if it has: servers just close the connection of such a client."""
+    if not connection.certificate:
+        return None
+    # Imported here because only failures need it, and it is slow to import.
+    from cryptography import x509  # noqa: PLC0415
+
+    try:
+        ended = x509.load_pem_x509_certificate(connection.certificate).not_valid_after_utc
+    except ValueError:  # the certificate was good enough for TLS, which does not read all of it
+        return None
+    return ended if ended < datetime.now(UTC) else None

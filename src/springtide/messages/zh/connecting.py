@@ -29,6 +29,8 @@ TRANSLATIONS: Final = {
     "the credentials in the kubeconfig are missing, wrong or expired; get new ones": (
         "kubeconfig 中的凭据缺失、错误或已过期；请获取新的凭据"
     ),
+    "Your certificate for this cluster has expired.": "您访问此集群的证书已过期。",
+    "it was valid until {time}": "其有效期至 {time}",
     "The cluster does not know you.": "集群不认识您的身份。",
     "ask whoever runs the cluster for this right": "请向集群管理员申请此权限",
     "You may not do this.": "您没有执行此操作的权限。",
