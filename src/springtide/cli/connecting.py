@@ -17,16 +17,18 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
-import ssl
-from collections.abc import Awaitable, Callable
+import signal
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final, TypeVar
 
 import click
 
 from springtide.cli import places
+from springtide.cli.api_failures import TIMEOUT_VARIABLE, explained
 from springtide.cli.errors import ExitCode, Failure
 from springtide.kube import blocking_transport, config, errors, kubeconfig
 from springtide.kube.client import Client
@@ -35,7 +37,6 @@ from springtide.local.datadir import DataDir
 from springtide.messages import Text, text
 
 T = TypeVar("T")
-_TIMEOUT: Final = "TIDE_REQUEST_TIMEOUT"
 _LONGEST: Final = 86400.0
 
 
@@ -56,7 +57,10 @@ class Target:
             async with self.client(streams=streams) as client:
                 return await conversation(client)
 
-        return self.guarded(connected)
+        if streams:
+            return self.guarded(connected)
+        with _interruptible():
+            return self.guarded(connected)
 
     def client(self, *, streams: bool = False) -> Client:
         timeout = request_timeout()
@@ -76,6 +80,25 @@ class Target:
             raise no_cluster(str(error)) from None
         except errors.ApiError as error:
             raise explained(error, self.connection) from None
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C ends a request at once. asyncio would wait for the task's next step, and a server that hangs keeps a
+    blocking request from it; it leaves a handler that is not the default one alone."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def on_cluster(*, all_namespaces: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -127,15 +150,15 @@ async def _connection(kubeconfig_path: str, context: str) -> tuple[config.Connec
 
 def request_timeout() -> float:
     """Seconds; Failure for a variable that is no such number."""
-    given = os.environ.get(_TIMEOUT, "")
+    given = os.environ.get(TIMEOUT_VARIABLE, "")
     try:
         seconds = float(given) if given else REQUEST_TIMEOUT
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < _LONGEST:
         raise Failure(
-            text("{variable}={value} is no number of seconds.", variable=_TIMEOUT, value=given),
-            hint=text("write one, such as {example}", example=f"{_TIMEOUT}=300"),
+            text("{variable}={value} is no number of seconds.", variable=TIMEOUT_VARIABLE, value=given),
+            hint=text("write one, such as {example}", example=f"{TIMEOUT_VARIABLE}=300"),
             code=ExitCode.USAGE,
         )
     return seconds
@@ -173,45 +196,3 @@ def no_cluster(cause: str) -> Failure:
             command=f"{places.program()} up -d",
         )
     return Failure(text("There is no cluster to use."), Text("{cause}", {"cause": cause}), hint)
-
-
-def explained(error: errors.ApiError, connection: config.Connection) -> Failure:
-    """An API error as the user is told of it."""
-    cause = Text("{cause}", {"cause": error.message})
-    if isinstance(error, errors.Unreachable):
-        if ended := _expired(connection):
-            what = text("Your certificate for this cluster has expired.")
-            cause = text("it was valid until {time}", time=f"{ended:%Y-%m-%d %H:%M:%S} UTC")
-            hint = text("the credentials in the kubeconfig are missing, wrong or expired; get new ones")
-            return Failure(what, cause, hint, ExitCode.NO_RIGHTS)
-        if isinstance(error.__cause__, ssl.SSLError):
-            what = text("The cluster's certificate, or yours, was not accepted.")
-            hint = text("the kubeconfig may be of another cluster, or its certificate may have expired")
-            return Failure(what, cause, hint, ExitCode.NO_RIGHTS)
-        if isinstance(error.__cause__, TimeoutError):
-            hint = text("is it overloaded? Wait longer with: {setting}", setting=f"{_TIMEOUT}=300")
-            return Failure(text("The cluster has not answered in time."), cause, hint, ExitCode.TIMEOUT)
-        hint = text("is it running? Try: {command}", command="kubectl cluster-info")
-        return Failure(text("The cluster does not answer."), cause, hint)
-    if isinstance(error, errors.Unauthorized):
-        hint = text("the credentials in the kubeconfig are missing, wrong or expired; get new ones")
-        return Failure(text("The cluster does not know you."), cause, hint, ExitCode.NO_RIGHTS)
-    if isinstance(error, errors.Forbidden):
-        hint = text("ask whoever runs the cluster for this right")
-        return Failure(text("You may not do this."), cause, hint, ExitCode.NO_RIGHTS)
-    code = ExitCode.NOT_FOUND if isinstance(error, errors.NotFound) else ExitCode.ERROR
-    return Failure(text("The cluster rejects the request."), cause, code=code)
-
-
-def _expired(connection: config.Connection) -> datetime | None:
-    """When the client's certificate ended, if it has: servers just close the connection of such a client."""
-    if not connection.certificate:
-        return None
-    # Imported here because only failures need it, and it is slow to import.
-    from cryptography import x509  # noqa: PLC0415
-
-    try:
-        ended = x509.load_pem_x509_certificate(connection.certificate).not_valid_after_utc
-    except ValueError:  # the certificate was good enough for TLS, which does not read all of it
-        return None
-    return ended if ended < datetime.now(UTC) else None

@@ -36,7 +36,7 @@ Examples:
   tide top job bert gpt -w"""
 )
 @on_cluster(all_namespaces=True)
-@click.argument("names", nargs=-1, metavar="[JOB]...")
+@click.argument("names", nargs=-1, metavar="[JOB]...", help="Names of jobs; without any, all of them.")
 @click.option("-T", "--type", "type_", default="", metavar="TYPE", help="Jobs of one type only, such as mpijob.")
 @outputs.output_option
 @click.option("-w", "--watch", is_flag=True, help="Go on, and show changes as they happen.")
@@ -115,7 +115,7 @@ Examples:
   tide top node gpu-1 gpu-2 -o json"""
 )
 @on_cluster()
-@click.argument("names", nargs=-1, metavar="[NODE]...")
+@click.argument("names", nargs=-1, metavar="[NODE]...", help="Names of nodes; without any, all of them.")
 @outputs.output_option
 @click.option("-w", "--watch", is_flag=True, help="Go on, and show changes as they happen.")
 def node(target: Target, names: tuple[str, ...], output: Output, watch: bool) -> None:
