@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from springtide.cli.arena.pflag import parsed
 
 from springtide.cli.arena.errors import ArenaError
-from springtide.cli.arena.pflag import parsed
 from springtide.cli.arena.scale import SCALE_IN, SCALE_OUT, Direction, asked, check
 from springtide.kube.resources import Obj
 
