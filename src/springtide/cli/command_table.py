@@ -29,6 +29,9 @@ HEADINGS: Final[tuple[tuple[Text, dict[str, Entry]], ...]] = (
             "explain": Entry("tide_jobs.explain:explain", text("Explain why a job is in its state.")),
             "top": Entry("tide_jobs.top:top", text("Show what jobs take up, and what nodes have.")),
             "attach": Entry("tide_jobs.attach:attach", text("Run a command in a job's pod, with a terminal.")),
+            "tensorboard": Entry(
+                "tide_jobs.tensorboard:tensorboard", text("Show a job's TensorBoard on this machine.")
+            ),
             "wait": Entry("tide_jobs.wait:wait", text("Wait until a job has finished.")),
         },
     ),
@@ -98,6 +101,8 @@ OTHER_WORDS: Final[dict[str, tuple[str, ...]]] = {
     "pause": ("suspend",),
     "exec": ("attach",),
     "resize": ("scale",),
+    "continue": ("resume",),
+    "copy": ("clone",),
     "nodes": ("node",),
 }
 """Names that other programs use for our commands."""

@@ -42,6 +42,11 @@ def trouble_log() -> Path:
     return _home("XDG_STATE_HOME", ".local/state") / "tide.log"
 
 
+def forwarded_ports() -> Path:
+    """The directory of what `jobs.forwarded_ports` knows."""
+    return _home("XDG_STATE_HOME", ".local/state") / "forwarded-ports"
+
+
 def user_kubeconfig() -> Path:
     """The file `kubectl config` would write to: of several in $KUBECONFIG the first that exists, else the last.
 

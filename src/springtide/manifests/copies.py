@@ -12,7 +12,15 @@ LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _KEPT: Final = ("name", "namespace", "labels", "annotations")
 """Fields of the metadata that users write."""
 _SUSPENDING: Final = ("job-supervisor.kube-ai.io/job-suspended", "scheduling.x-k8s.io/suspend")
-_WRITTEN_BY_OPERATORS: Final = ("job-supervisor.kube-ai.io/job-status", "deployment.kubernetes.io/revision")
+_WRITTEN_BY_OPERATORS: Final = (
+    "job-supervisor.kube-ai.io/job-status",
+    "deployment.kubernetes.io/revision",
+    "pv.kubernetes.io/bind-completed",
+    "pv.kubernetes.io/bound-by-controller",
+    "volume.kubernetes.io/selected-node",
+    "volume.kubernetes.io/storage-provisioner",
+    "volume.beta.kubernetes.io/storage-provisioner",
+)
 
 Obj = dict[str, Any]
 

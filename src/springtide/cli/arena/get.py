@@ -29,8 +29,8 @@ def get(session: Session, line: Parsed) -> None:
 
     async def asked(client: Client) -> tuple[JobView, str, list[EventView] | None]:
         view = await view_of(session, client, line.arguments[0], trainer)
-        tensorboard = await tensorboards.address(client, Key(view.namespace, view.name))
-        return view, tensorboard, await _events(client, view) if wants_events else None
+        tensorboard = await tensorboards.reached(client, Key(view.namespace, view.name))
+        return view, tensorboard.url, await _events(client, view) if wants_events else None
 
     with in_arenas_words():
         view, tensorboard, events = session.talk(asked)

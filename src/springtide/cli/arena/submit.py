@@ -8,16 +8,17 @@ from typing import Any, Final
 
 from springtide.cli.arena.command_tree import Verb
 from springtide.cli.arena.errors import ArenaError
-from springtide.cli.arena.session import Session
+from springtide.cli.arena.session import Session, in_one_line
 from springtide.cli.arena.wording import in_arenas_words
+from springtide.cli.errors import Failure
 from springtide.cli.flags import submissions, tables
 from springtide.cli.flags.pflag import Parsed
-from springtide.cli.jobs import obstacles, preparing, running, ssh_keys, submitting
+from springtide.cli.jobs import obstacles, preparing, running, ssh_keys, submitting, tensorboard_processes
 from springtide.cli.jobs.submitting import Plan
 from springtide.cli.jobs.users import Isolation
 from springtide.kube.client import Client
 from springtide.kube.resources import Obj
-from springtide.manifests import checks, commands, tfjob
+from springtide.manifests import checks, commands
 from springtide.manifests.problems import Problem
 from springtide.manifests.submission import (
     DeepSpeedJob,
@@ -40,13 +41,15 @@ def _verb(kind: type[Submission], trainer: Trainer) -> Verb:
         if command.lines_joined:
             session.log.info("The command's lines that begin with an option were joined to the line before them")
         with in_arenas_words():
-            session.talk(lambda client: _submit(session, client, line, command.command))
+            wanted = session.talk(lambda client: _submit(session, client, line, command.command))
         name, shown_type = line.values["name"], trainer.name
         session.log.info(f"The Job {name} has been submitted successfully")
         where = f" -n {session.namespace}" if session.globals["namespace"] else ""
         session.log.info(f"You can run `arena get {name} --type {shown_type}{where}` to check the job status")
+        if wanted.tensorboard is not None:
+            _show_tensorboard(session, name)
 
-    async def _submit(session: Session, client: Client, line: Parsed, command: str) -> None:
+    async def _submit(session: Session, client: Client, line: Parsed, command: str) -> Submission:
         isolation = await session.isolation(client)
         given = _given(session, isolation, command)
         if issubclass(kind, LauncherJob) and not line.values["ssh-secret"]:
@@ -58,6 +61,7 @@ def _verb(kind: type[Submission], trainer: Trainer) -> Verb:
         await submitting.check(client, plan)
         await submitting.submit(client, plan, _report, lambda: _undone(session, plan))
         await _warn(session, client, wanted, plan.objects)
+        return wanted
 
     return Verb(tables.FLAGS[kind], submit, "not found command args")
 
@@ -97,16 +101,29 @@ def _undone(session: Session, plan: Plan) -> None:
 
 async def _warn(session: Session, client: Client, wanted: Submission, objects: Sequence[Obj]) -> None:
     """What will not happen, although it was asked for."""
-    if isinstance(wanted, TfJob):
-        for text in tfjob.unheeded(wanted):
-            session.log.warn(shown(text, Language.ENGLISH))
+    local = await running.is_on_this_machine(client, session.target)
+    for notice in checks.unheeded(wanted, local):
+        session.log.warn(shown(notice, Language.ENGLISH))
     if wanted.model_name:
         session.log.warn(
             f"The model {wanted.model_name} is written on the job, but not registered: no MLflow server is asked"
         )
-    if await running.is_on_this_machine(client, session.target):
-        for reason in obstacles.found(objects):
-            session.log.warn(f"The job waits: {reason}")
+    for reason in obstacles.found(objects) if local else ():
+        session.log.warn(f"The job waits: {reason}")
+
+
+def _show_tensorboard(session: Session, name: str) -> None:
+    """The address is the last line on stdout; the job is submitted whether or not there is one."""
+    options = tensorboard_processes.options(name, session.namespace, session.globals["config"])
+    try:
+        started = tensorboard_processes.start(options, lambda why: session.log.info(shown(why, Language.ENGLISH)))
+    except (Failure, OSError) as error:
+        reason = in_one_line(error) if isinstance(error, Failure) else str(error)
+        session.log.warn(f"{reason}; try again with `tide tensorboard {name} -d`")
+        return
+    print(f"Your tensorboard will be available on: {started.url}", flush=True)
+    if started.waits is not None:
+        session.log.info("TensorBoard does not answer yet, but will as soon as it can")
 
 
 ETJOB: Final = _verb(EtJob, trainers.ETJOB)

@@ -17,6 +17,7 @@ from springtide.kube.resources import (
     CONFIGMAPS,
     DEPLOYMENTS,
     JOBS,
+    PERSISTENTVOLUMECLAIMS,
     ROLEBINDINGS,
     ROLES,
     SECRETS,
@@ -28,7 +29,10 @@ from springtide.kube.resources import (
 )
 from springtide.views import trainers
 
-_BUILT_IN: Final = (CONFIGMAPS, DEPLOYMENTS, JOBS, ROLEBINDINGS, ROLES, SECRETS, SERVICEACCOUNTS, SERVICES)
+_BUILT_IN: Final = (
+    *(CONFIGMAPS, DEPLOYMENTS, JOBS, PERSISTENTVOLUMECLAIMS, ROLEBINDINGS, ROLES),
+    *(SECRETS, SERVICEACCOUNTS, SERVICES),
+)
 
 
 def resource_of(obj: Obj) -> Resource:

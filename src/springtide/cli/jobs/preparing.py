@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from springtide.cli.errors import ExitCode, Failure
+from springtide.cli.jobs.embedded import is_embedded
 from springtide.cli.jobs.submitting import Plan
 from springtide.kube import errors
 from springtide.kube.client import Client
@@ -27,6 +30,9 @@ async def planned(client: Client, trainer: Trainer, wanted: Submission, *, isola
         wanted = await _with_ports(client, wanted)
     if wanted.priority and await client.find(PRIORITYCLASSES, Key("", wanted.priority)) is None:
         raise UnknownPriority(wanted.priority)
+    if wanted.tensorboard is not None and await is_embedded(client):
+        # Its nodes' directories are this machine's, and not to be written to: the logs are on a claim of the job's own.
+        wanted = replace(wanted, tensorboard=replace(wanted.tensorboard, host_directory=""))
     objects = rendering.render(wanted)
     return Plan(trainer, rendering.kept_beside(wanted, objects, isolated), objects)
 

@@ -20,16 +20,27 @@ from springtide.cli.jobs.finding import Job
 from springtide.kube.client import Client
 from springtide.kube.errors import AlreadyExists, ApiError, NotFound
 from springtide.kube.request import DeleteOptions
-from springtide.kube.resources import CONFIGMAPS, DEPLOYMENTS, SECRETS, SERVICES, Key, Obj, Resource
+from springtide.kube.resources import (
+    CONFIGMAPS,
+    DEPLOYMENTS,
+    PERSISTENTVOLUMECLAIMS,
+    SECRETS,
+    SERVICES,
+    Key,
+    Obj,
+    Resource,
+)
 from springtide.manifests.copies import clean, unsuspended
 from springtide.messages import text
 from springtide.views import trainers
 
 _LOOK_AGAIN: Final = 0.2
-_BESIDE: Final = {"Secret": SECRETS, "ConfigMap": CONFIGMAPS, "Service": SERVICES, "Deployment": DEPLOYMENTS}
+_BESIDE: Final = {
+    each.kind.lower(): each for each in (SECRETS, CONFIGMAPS, SERVICES, DEPLOYMENTS, PERSISTENTVOLUMECLAIMS)
+}
 """Objects that Arena creates beside a job, and lists in the job's ConfigMap."""
-_ASSIGNED: Final = ("clusterIP", "clusterIPs")
-"""Fields of a Service that the server fills in."""
+_ASSIGNED: Final = ("clusterIP", "clusterIPs", "volumeName")
+"""Fields of a Service, and of a claim, that the cluster fills in."""
 
 
 async def again(client: Client, job: Job, timeout: float) -> None:
@@ -96,7 +107,7 @@ async def _beside(client: Client, job: Job) -> list[tuple[Resource, Obj]]:
     found = [(CONFIGMAPS, clean(book))]
     for line in str((book.get("data") or {}).get("app", "")).splitlines():
         kind, _, name = line.strip().partition("/")
-        resource = _BESIDE.get(kind.partition(".")[0].capitalize())
+        resource = _BESIDE.get(kind.partition(".")[0])
         obj = await client.find(resource, Key(job.key.namespace, name)) if resource and name else None
         if resource and obj is not None and _is_owned(obj, job):
             fresh = clean(obj)

@@ -12,19 +12,16 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import msgspec
-
 from springtide.api.names import label_complaints
 from springtide.cli.connecting import Target
 from springtide.cli.errors import ExitCode, Failure
 from springtide.cli.jobs import run_environments
+from springtide.cli.jobs.embedded import is_embedded
 from springtide.kube.client import Client
-from springtide.kube.request import JSON, Request
 from springtide.manifests.directory_job import DirectoryJob, name_of, problems
 from springtide.messages import Text, text
 
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-_OURS: Final = "+springtide."
 _DEFAULT_MAX: Final = 4
 _SUFFIX: Final = 4
 _ALPHABET: Final = string.ascii_lowercase + string.digits
@@ -51,10 +48,7 @@ async def is_on_this_machine(client: Client, target: Target) -> bool:
     """Whether it is an embedded cluster of this machine, whose pods see the machine's directories."""
     if target.embedded:
         return True
-    if urlsplit(target.connection.server).hostname not in _LOOPBACK:
-        return False
-    response = await client.raw(Request("GET", "/version", headers={"Accept": JSON}))
-    return _OURS in str(msgspec.json.decode(response.body).get("gitVersion", ""))
+    return urlsplit(target.connection.server).hostname in _LOOPBACK and await is_embedded(client)
 
 
 def job_of(asked: Asked, namespace: str, directory: Path, *, local: bool) -> tuple[DirectoryJob, Text]:

@@ -12,6 +12,7 @@ from springtide.cli import speaking
 from springtide.cli.connecting import Target, on_cluster
 from springtide.cli.jobs import finding, tensorboards
 from springtide.cli.jobs.finding import Job
+from springtide.cli.jobs.tensorboards import Reached
 from springtide.cli.tide_jobs import options, outputs, screen
 from springtide.cli.tide_jobs.outputs import Form, Output
 from springtide.kube.client import Client
@@ -55,14 +56,14 @@ def get(target: Target, name: str, type_: str, output: Output, **more: bool) -> 
 
 
 def _once(target: Target, name: str, type_: str, output: Output, more: dict[str, bool]) -> None:
-    async def asked(client: Client) -> tuple[JobView, str, list[EventView] | None]:
+    async def asked(client: Client) -> tuple[JobView, Reached, list[EventView] | None]:
         job = await finding.find(client, target.namespace, name, type_)
         view = job_view(job.obj, await finding.pods(client, job))
         events = None
         if more["events"]:
             listing = await client.list(EVENTS, Scope(job.key.namespace))
             events = events_of(view, listing.items)
-        return view, await tensorboards.address(client, job.key), events
+        return view, await tensorboards.reached(client, job.key), events
 
     view, tensorboard, events = target.talk(asked)
     now = datetime.now(UTC)
@@ -71,16 +72,20 @@ def _once(target: Target, name: str, type_: str, output: Output, more: dict[str,
     elif output.needs_documents:
         from springtide.views.documents import document  # noqa: PLC0415  # mostly a page is shown
 
-        click.echo(outputs.written(output, [document(view, now, tensorboard)], listed=False))
+        click.echo(outputs.written(output, [document(view, now, tensorboard.url)], listed=False))
     else:
         width = outputs.terminal_width()
-        click.echo(
-            tide_pages.job_page(outputs.in_words(view), now, None, width, tensorboard=tensorboard, events=events)
-        )
+        board = tensorboard.url or (_how_to_see(name) if tensorboard.exists else "")
+        page = tide_pages.job_page(outputs.in_words(view), now, None, width, tensorboard=board, events=events)
+        click.echo(page)
         if more["gpus"]:
             click.echo("\n" + tide_pages.gpus_by_node(view, width))
         if events is not None and not events:
             speaking.note(text("There are no events: they are kept for an hour."))
+
+
+def _how_to_see(name: str) -> str:
+    return speaking.shown(text("see it with: {command}", command=f"tide tensorboard {name}"))
 
 
 def _watch(target: Target, name: str, type_: str, *, gpus: bool) -> None:

@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from springtide.cli.arena.pflag import parsed
 
 from springtide.cli.arena.errors import ArenaError
 from springtide.cli.arena.scale import SCALE_IN, SCALE_OUT, Direction, asked, check
+from springtide.cli.flags.pflag import parsed
 from springtide.kube.resources import Obj
 
 
