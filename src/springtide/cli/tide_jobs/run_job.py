@@ -128,18 +128,22 @@ def _without_log(failure: Failure) -> Failure:
 
 
 def _asked(job: Job) -> Answer:
-    """Detaches where nobody can answer, and after another Ctrl-C."""
-    click.echo(err=True)
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    """Detaches where nobody can answer, and after another Ctrl-C, which may come before the question is complete."""
+    try:
+        click.echo(err=True)
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return Answer.DETACH
+        return _answered(job)
+    except KeyboardInterrupt:
+        click.echo(err=True)
         return Answer.DETACH
+
+
+def _answered(job: Job) -> Answer:
     question = text("Detach from {job}, or stop it? d: detach, s: stop, Enter: go on following", job=job.title)
     while True:
         click.echo(f"{speaking.shown(question)} [d/s] ", nl=False, err=True)
-        try:
-            line = sys.stdin.readline()
-        except KeyboardInterrupt:
-            click.echo(err=True)
-            return Answer.DETACH
+        line = sys.stdin.readline()
         if not line:
             return Answer.DETACH
         with suppress(ValueError):
