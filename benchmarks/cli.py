@@ -39,6 +39,16 @@ NAMESPACE = "default"
 PER_JOB = 3
 AT_ONCE = 50
 BIN = Path(sys.executable).parent
+MEASURING = """
+import json, os, sys, time
+nothing = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+began = time.perf_counter()
+process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=nothing)
+_, code, used = os.wait4(process, 0)
+print(json.dumps([time.perf_counter() - began, used.ru_maxrss]))
+sys.exit(os.waitstatus_to_exitcode(code))
+"""
+"""A process of its own, because Linux counts what the starting process takes as the started one's memory."""
 SERVERS = {"embedded": servers.embedded, "kube-apiserver": partial(servers.real, bare=False)}
 
 
@@ -47,6 +57,8 @@ class Command:
     name: str
     words: tuple[str, ...]
     aim: str = ""
+    fails_on: str = ""
+    """The server that lacks what it asks for: Arena's own `get` lists StatefulSets."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +84,7 @@ def commands(tools: Path, arena: Path | None) -> tuple[Command, ...]:
     if arena is not None:
         found += [
             Command("Arena's own list", (str(arena), "list")),
-            Command("Arena's own get", (str(arena), "get", "job-0", "--type", "etjob")),
+            Command("Arena's own get", (str(arena), "get", "job-0", "--type", "etjob"), fails_on="embedded"),
         ]
     return tuple(found)
 
@@ -149,17 +161,12 @@ def filled(server: AbstractContextManager[servers.Running], tools: Path, jobs: i
 
 
 def run(command: Command, environment: dict[str, str]) -> Run:
-    began = time.perf_counter()
-    process = subprocess.Popen(command.words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    assert process.stderr is not None
-    complaint = process.stderr.read()
-    _, code, used = os.wait4(process.pid, 0)
-    took = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(code)
-    process.stderr.close()
-    if process.returncode:
-        raise SystemExit(f"{command.name}: {process.returncode}: {complaint.decode()}")
-    return Run(took, used.ru_maxrss / 1024)
+    words = [sys.executable, "-ISc", MEASURING, *command.words]
+    done = subprocess.run(words, env=environment, capture_output=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{command.name}: {done.returncode}: {done.stderr.decode()}")
+    seconds, kilobytes = json.loads(done.stdout)
+    return Run(seconds, kilobytes / 1024)
 
 
 def measured(contenders: Sequence[Command], environment: dict[str, str], rounds: int) -> dict[str, list[Run]]:
@@ -177,8 +184,9 @@ def rows(contenders: Sequence[Command], found: dict[str, dict[str, list[Run]]]) 
     for command in contenders:
         figures = []
         for runs in found.values():
-            figures.append(shown(statistics.median(each.seconds for each in runs[command.name])))
-            figures.append(shown(max(each.megabytes for each in runs[command.name])))
+            of_this = runs.get(command.name)
+            figures.append(shown(statistics.median(each.seconds for each in of_this) if of_this else None))
+            figures.append(shown(max(each.megabytes for each in of_this) if of_this else None))
         yield [command.name, *figures, command.aim]
 
 
@@ -195,7 +203,8 @@ def main() -> None:
     for name in arguments.server or SERVERS:
         print(f"{arguments.jobs:,} jobs on {name} ...", flush=True)
         with filled(SERVERS[name](), tools, arguments.jobs) as environment:
-            found[name] = measured(contenders, environment, arguments.rounds)
+            able = [command for command in contenders if command.fails_on != name]
+            found[name] = measured(able, environment, arguments.rounds)
     print(json.dumps({"machine": machine.described(), "load_average": os.getloadavg()[0]}, indent=2))
     print(machine.table(list(rows(contenders, found))))
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from pathlib import Path
 
@@ -22,6 +23,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # The same examples on every run, and no complaint about a machine that is busy with something else.
 settings.register_profile("springtide", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("springtide")
+
+# Clusters of tests make environments with uv, which `make` fetches where there is none: pip takes several times as
+# long. `integration/environments` has both.
+UV = Path(__file__).parents[1] / ".venv-uv" / "bin"
+if UV.is_dir():
+    os.environ["PATH"] += f"{os.pathsep}{UV}"
 
 INTEGRATION = Path(__file__).parent / "integration"
 OF_CLUSTERS = frozenset(

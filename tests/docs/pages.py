@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,7 +25,10 @@ ROOT = HERE.parents[1]
 DOCS = ROOT / "docs"
 TOOLS = os.environ.get("SPRINGTIDE_TOOLS", "")
 
-_CACHES = {"PIP_CACHE_DIR": os.environ.get("PIP_CACHE_DIR", str(Path.home() / ".cache/pip"))}
+_CACHES = {
+    name: os.environ.get(name, str(Path.home() / ".cache" / folder))
+    for name, folder in (("PIP_CACHE_DIR", "pip"), ("UV_CACHE_DIR", "uv"))
+}
 """What pages install is fetched once, although each page has a home of its own."""
 _BLOCK = re.compile(r"^```(sh(?: kubectl)?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -65,7 +69,9 @@ def slug(heading: str) -> str:
 def run(page: Path, home: Path, patience: float = 150) -> str:
     """All commands of a page, each of which must succeed; what they printed."""
     wanted = {"sh", "sh kubectl"} if TOOLS else {"sh"}
-    programs = [str(Path(sys.executable).parent), *([TOOLS] if TOOLS else []), "/usr/bin", "/bin", "/usr/sbin"]
+    uv = shutil.which("uv")
+    more = [TOOLS, str(Path(uv).parent) if uv else ""]
+    programs = [str(Path(sys.executable).parent), *filter(None, more), "/usr/bin", "/bin", "/usr/sbin"]
     (home / "examples").symlink_to(ROOT / "examples")
     finished = subprocess.run(
         ["sh", "-eux"],

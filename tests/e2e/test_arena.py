@@ -138,6 +138,30 @@ def test_ours_lists_gets_scales_and_deletes_what_arenas_program_submitted(
     space.until(lambda: not objects(space), "nothing")
 
 
+@pytest.mark.parametrize(
+    "words", ["list", "list -A -T tf", "list -T et -o json", "top node", "top node -o json", "data list", "whoami"]
+)
+def test_both_print_the_same(theirs: arena.Arena, ours: Ours, words: str) -> None:
+    assert theirs(*words.split()) == ours(*words.split())
+
+
+def test_a_command_runs_in_an_instance_and_ended_jobs_are_pruned(space: Cluster, ours: Ours) -> None:
+    ours(*ETJOB)
+    space.until(lambda: ours.got("bert")["status"] == "RUNNING", "running")
+    assert "bert-worker-1" in ours("attach", "bert", "-i", "bert-worker-1", "--", "hostname")
+    failed = ours.run("attach", "bert", "--", "sh", "-c", "exit 3")
+    assert (failed.returncode, "command terminated with exit code 3" in failed.stderr) == (1, True)
+    assert "  bert-launcher  Running" in ours("top", "job", "bert")
+    assert ours("prune", "--since=0s") == "No job need to be deleted\n"
+    ours("submit", "pytorchjob", "--name=short", "--image=shell", "echo hello")
+    space.until(lambda: ours.got("short")["status"] == "SUCCEEDED", "succeeded")
+    assert ours("logs", "short") == "hello\n"
+    assert "trainer: pytorchjob\n" in ours("list", "-o", "yaml")
+    assert ours("prune", "--since=0s").startswith("Delete pytorchjob short with Age ")
+    assert ours("list", "-T", "pytorch").count("\n") == 1
+    ours("del", "bert", "-T", "ElasticTraining")
+
+
 def test_the_python_sdk_drives_ours(space: Cluster, built: Path, ours: Ours, tmp_path: Path) -> None:
     (tmp_path / "coloredlogs.py").write_text("def install(**options): ...\n")  # colours of its own log
     path = os.pathsep.join((str(built), str(tmp_path)))

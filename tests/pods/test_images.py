@@ -12,6 +12,8 @@ from tests.pods.spaces import Space, state, waiting
 
 from springtide.kube.resources import Obj
 
+pytestmark = pytest.mark.any_user
+
 
 @pytest.fixture
 def image(embedded: Cluster) -> str:

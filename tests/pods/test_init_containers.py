@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.pods.manifests import WAIT, mount, pod, sh
 from tests.pods.spaces import Space, condition, kept, restarts, state, status, waiting
+
+pytestmark = pytest.mark.any_user
 
 SHARED: dict[str, Any] = {"volumeMounts": [mount("v", "/v")]}
 VOLUME = [{"name": "v", "emptyDir": {}}]

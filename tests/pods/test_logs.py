@@ -6,10 +6,13 @@ from __future__ import annotations
 import asyncio
 import re
 
+import pytest
 from tests.pods.manifests import WAIT, pod, py, sh
 from tests.pods.spaces import Space, restarts, waiting
 
 from springtide.kube.request import Request
+
+pytestmark = pytest.mark.any_user
 
 STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"
 

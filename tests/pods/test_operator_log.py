@@ -14,7 +14,7 @@ from tests.pods.spaces import Space
 
 from springtide.kube.resources import PODS, Key
 
-pytestmark = pytest.mark.usefixtures("embedded")
+pytestmark = [pytest.mark.usefixtures("embedded"), pytest.mark.any_user]
 
 DOCUMENT = (
     "kubectl -n kubeflow logs "

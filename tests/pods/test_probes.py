@@ -11,6 +11,8 @@ from tests.pods.spaces import Space, condition, kept, last_state, restarts, stat
 
 from springtide.kube.resources import Obj
 
+pytestmark = pytest.mark.any_user
+
 HTTP = """
     import http.server, pathlib, signal, sys
     class Handler(http.server.BaseHTTPRequestHandler):

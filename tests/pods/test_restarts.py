@@ -9,6 +9,8 @@ import pytest
 from tests.pods.manifests import WAIT, mount, pod, sh
 from tests.pods.spaces import Space, last_state, restarts, state, waiting
 
+pytestmark = pytest.mark.any_user
+
 SHARED: dict[str, Any] = {"volumeMounts": [mount("v", "/v")]}
 VOLUME = [{"name": "v", "emptyDir": {}}]
 

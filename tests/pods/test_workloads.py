@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.pods.manifests import WAIT, sh
 from tests.pods.spaces import Space
 
 from springtide.kube.request import Scope
 from springtide.kube.resources import DEPLOYMENTS, JOBS, PODS, Obj
+
+pytestmark = pytest.mark.any_user
 
 
 def template(container: Obj, **spec: object) -> Obj:

@@ -3,66 +3,31 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
+import inspect
 import io
+import os
 import sys
+from typing import Final
 
 import click
 from click.shell_completion import CompletionItem
 
 import springtide
+from springtide import messages
 from springtide.cli import last_resort
+from springtide.cli.command_table import ALIASES, COMMANDS, FIRST_STEPS, HEADINGS, OTHER_WORDS
 from springtide.cli.speaking import LANGUAGE
-
-_COMMANDS = {
-    "up": ("springtide.cli.cluster.up", "up", "Start the embedded cluster."),
-    "down": ("springtide.cli.cluster.down", "down", "Stop the embedded cluster; its objects are kept."),
-    "delete": ("springtide.cli.tide_jobs.delete", "delete", "Delete jobs; with --cluster, an embedded cluster."),
-    "status": ("springtide.cli.cluster.status", "status", "Show whether the embedded cluster runs, and what is in it."),
-    "kubeconfig": (
-        "springtide.cli.cluster.kubeconfig",
-        "kubeconfig",
-        "Print the embedded cluster's kubeconfig, or merge it.",
-    ),
-    "node": ("springtide.cli.nodes.node", "node", "Show, add, drain, remove and reclaim nodes."),
-    "env": ("springtide.cli.environments.env", "env", "Make, list and delete environments: what images stand for."),
-    "operator": ("springtide.cli.operator.command", "operator", "Run the operator, which reconciles training jobs."),
-    "example": ("springtide.cli.example", "example", "Print the manifest of a job to try out."),
-    "logs": ("springtide.cli.tide_jobs.logs", "logs", "Show what the pods of a job print, merged by time."),
-    "attach": ("springtide.cli.tide_jobs.attach", "attach", "Run a command in a job's pod, with a terminal."),
-    "doctor": (
-        "springtide.cli.doctor.command",
-        "doctor",
-        "Check this machine, with a fix for everything that is missing.",
-    ),
-    "tensorboard": ("springtide.cli.tide_jobs.tensorboard", "tensorboard", "Show a job's TensorBoard on this machine."),
-    "run": ("springtide.cli.tide_jobs.run", "run", "Run a program of this directory as an elastic job."),
-    "submit": ("springtide.cli.tide_jobs.submit", "submit", "Create the jobs of a manifest."),
-    "list": ("springtide.cli.tide_jobs.list", "list_", "Show the jobs of a namespace."),
-    "get": ("springtide.cli.tide_jobs.get", "get", "Show a job and its instances."),
-    "top": ("springtide.cli.tide_jobs.top", "top", "Show what jobs take up, and what nodes have."),
-    "wait": ("springtide.cli.tide_jobs.wait", "wait", "Wait until a job has finished."),
-    "scale": ("springtide.cli.tide_jobs.scale", "scale", "Give a job another number of workers."),
-    "scaleout": ("springtide.cli.tide_jobs.scaling_out", "scaleout", "Add workers to a job."),
-    "scalein": ("springtide.cli.tide_jobs.scaling_out", "scalein", "Remove workers from a job."),
-    "suspend": ("springtide.cli.tide_jobs.suspend", "suspend", "Stop a job's pods, and keep the job."),
-    "resume": ("springtide.cli.tide_jobs.suspend", "resume", "Start a suspended job again."),
-    "restart": ("springtide.cli.tide_jobs.restart", "restart", "Start a job again, finished or not."),
-    "clone": ("springtide.cli.tide_jobs.clone", "clone", "Create a copy of a job under another name."),
-    "diff": ("springtide.cli.tide_jobs.diff", "diff", "Show what a manifest would change."),
-    "explain": ("springtide.cli.tide_jobs.explain", "explain", "Explain why a job is in its state."),
-    "completion": ("springtide.cli.completion.command", "completion", "Print the script that completes tide by TAB."),
-    "version": ("springtide.cli.app", "version", "Print the version, and the Kubernetes version it follows."),
-}
-_OTHER_WORDS = {
-    **{"start": "up", "create": "up", "stop": "down", "remove": "delete", "rm": "delete", "destroy": "delete"},
-    **{"apply": "submit", "resize": "scale", "pause": "suspend", "continue": "resume", "copy": "clone"},
-    **{"ls": "list", "jobs": "list"},
-}
-"""Names that other programs use for our commands."""
+from springtide.messages import Language, Text, text
 
 _INTERRUPTED = 130
 _VERSION = f"springtide {springtide.__version__} (follows Kubernetes {springtide.KUBERNETES_VERSION})"
+_ABOUT: Final = text("Springtide: training jobs that grow into idle capacity and give it back.")
+_MORE: Final = (
+    text("More about a command: {command}", command="tide COMMAND --help"),
+    text("Complete commands, options and names by TAB: {command}", command="tide completion --help"),
+)
 
 
 class _Lazy(click.Group):
@@ -73,54 +38,98 @@ class _Lazy(click.Group):
             ctx.exit(_INTERRUPTED)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        entry = COMMANDS.get(ALIASES.get(cmd_name, cmd_name))
+        if entry is None:
             return None
-        module, name, _ = _COMMANDS[cmd_name]
-        command = getattr(importlib.import_module(module), name)
-        return command if isinstance(command, click.Command) else None
+        module, _, name = entry.place.partition(":")
+        command = getattr(importlib.import_module(f"springtide.cli.{module}"), name)
+        return _with_help(command, _shown(ctx, entry.help), ctx) if isinstance(command, click.Command) else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Suggests commands for a mistyped name: click compares only with imported commands, and there are none."""
         name = args[0]
-        if name not in _COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            meant = _OTHER_WORDS.get(name)
-            message = f"No such command {name!r}. Did you mean {meant!r}?" if meant else None
-            raise click.NoSuchCommand(name, message, possibilities=None if meant else _COMMANDS, ctx=ctx)
+        if name not in COMMANDS and name not in ALIASES and not name.startswith("-") and not ctx.resilient_parsing:
+            meant = " or ".join(map(repr, OTHER_WORDS.get(name, ())))
+            message = f"No such command {name!r}. Did you mean {meant}?" if meant else None
+            raise click.NoSuchCommand(name, message, possibilities=None if meant else COMMANDS, ctx=ctx)
         return super().resolve_command(ctx, args)
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(_shown(ctx, _ABOUT))
+        with formatter.section(_shown(ctx, text("First steps"))):
+            formatter.write_dl([(command, _shown(ctx, what)) for command, what in FIRST_STEPS])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """After the commands, which is what people look for."""
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, _, text) in _COMMANDS.items()])
+        for heading, entries in HEADINGS:
+            with formatter.section(_shown(ctx, heading)):
+                formatter.write_dl([(name.ljust(_NAMES), _shown(ctx, each.help)) for name, each in entries.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        for line in _MORE:
+            formatter.write_text(_shown(ctx, line))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Completes from the table, because click would import every command at every key press."""
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
-        found = [(name, text) for name, (_, _, text) in _COMMANDS.items() if name.startswith(incomplete)]
-        return [CompletionItem(name, help=text) for name, text in found]
+        found = [(name, each.help) for name, each in COMMANDS.items() if name.startswith(incomplete)]
+        return [CompletionItem(name, help=_shown(ctx, help_)) for name, help_ in found]
 
 
-@click.group(
-    cls=_Lazy,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Complete commands, options and names by TAB: tide completion --help",
-)
+_NAMES: Final = max(map(len, COMMANDS))
+"""The width of the names, so that the lines of all headings are aligned."""
+
+
+def _language(ctx: click.Context) -> Language:
+    return messages.language(os.environ, ctx.find_root().meta.get(LANGUAGE, ""))
+
+
+def _shown(ctx: click.Context, message: Text) -> str:
+    return messages.shown(message, _language(ctx))
+
+
+def _with_help(command: click.Command, summary: str, ctx: click.Context) -> click.Command:
+    """In Chinese a command's help begins with its line of the table."""
+    if _language(ctx) is Language.ENGLISH:
+        return command
+    found = copy.copy(command)
+    found.help = f"{summary}\n\n{inspect.cleandoc(command.help or '')}"
+    return found
+
+
+def _speak(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value:
+        ctx.meta[LANGUAGE] = value
+
+
+@click.group(cls=_Lazy, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--lang",
     type=click.Choice(["en", "zh"]),
+    is_eager=True,
+    expose_value=False,
+    callback=_speak,
     help="Language of the messages.  [default: that of the locale]",
 )
 @click.version_option(message=_VERSION)
 @click.pass_context
-def tide(ctx: click.Context, lang: str | None) -> None:
+def tide(ctx: click.Context) -> None:
     """Springtide: training jobs that grow into idle capacity and give it back."""
-    if lang:
-        ctx.meta[LANGUAGE] = lang
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 @click.command()
@@ -134,4 +143,5 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show ✓ shows a question mark
-    tide(prog_name="tide")
+    plugin = os.path.basename(sys.argv[0]) == "kubectl-tide"
+    tide(prog_name="kubectl tide" if plugin else "tide", complete_var="_TIDE_COMPLETE")

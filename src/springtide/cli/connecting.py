@@ -8,6 +8,8 @@
 
 The cluster is that of `--kubeconfig` and `--context`; without them that of $KUBECONFIG or ~/.kube/config, as for
 kubectl; without those files the embedded cluster of this machine, if exactly one runs; in a pod the pod's own cluster.
+
+A request that is not answered ends the command after a minute, or after $TIDE_REQUEST_TIMEOUT seconds.
 """
 
 from __future__ import annotations
@@ -15,23 +17,28 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
-import ssl
-from collections.abc import Awaitable, Callable
+import signal
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from types import FrameType
+from typing import Any, Final, TypeVar
 
 import click
 
 from springtide.cli import places
+from springtide.cli.api_failures import TIMEOUT_VARIABLE, explained
 from springtide.cli.completion import job_names
 from springtide.cli.errors import ExitCode, Failure
 from springtide.kube import blocking_transport, config, errors, kubeconfig
 from springtide.kube.client import Client
+from springtide.kube.transport import REQUEST_TIMEOUT
 from springtide.local.datadir import DataDir
 from springtide.messages import Text, text
 
 T = TypeVar("T")
+_LONGEST: Final = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +58,16 @@ class Target:
             async with self.client(streams=streams) as client:
                 return await conversation(client)
 
-        return self.guarded(connected)
+        if streams:
+            return self.guarded(connected)
+        with _interruptible():
+            return self.guarded(connected)
 
     def client(self, *, streams: bool = False) -> Client:
+        timeout = request_timeout()
         if streams or not blocking_transport.suits(self.connection):
-            return Client.over_http(self.connection)
-        return Client(blocking_transport.BlockingTransport(self.connection))
+            return Client.over_http(self.connection, timeout)
+        return Client(blocking_transport.BlockingTransport(self.connection, timeout))
 
     def guarded(self, run: Callable[[], Awaitable[T]]) -> T:
         """An error of the API ends the command with the server's message, a cause and a hint."""
@@ -69,7 +80,26 @@ class Target:
         except config.ConfigError as error:  # credentials that are fetched with the first request
             raise no_cluster(str(error)) from None
         except errors.ApiError as error:
-            raise explained(error) from None
+            raise explained(error, self.connection) from None
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C ends a request at once. asyncio would wait for the task's next step, and a server that hangs keeps a
+    blocking request from it; it leaves a handler that is not the default one alone."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def on_cluster(*, all_namespaces: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -138,6 +168,22 @@ async def _connection(kubeconfig_path: str, context: str) -> tuple[config.Connec
     return await config.discover(kubeconfig_path, context), ""
 
 
+def request_timeout() -> float:
+    """Seconds; Failure for a variable that is no such number."""
+    given = os.environ.get(TIMEOUT_VARIABLE, "")
+    try:
+        seconds = float(given) if given else REQUEST_TIMEOUT
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < _LONGEST:
+        raise Failure(
+            text("{variable}={value} is no number of seconds.", variable=TIMEOUT_VARIABLE, value=given),
+            hint=text("write one, such as {example}", example=f"{TIMEOUT_VARIABLE}=300"),
+            code=ExitCode.USAGE,
+        )
+    return seconds
+
+
 def has_kubeconfig() -> bool:
     """Whether kubectl would have a context to use."""
     paths = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
@@ -170,23 +216,3 @@ def no_cluster(cause: str) -> Failure:
             command=f"{places.program()} up -d",
         )
     return Failure(text("There is no cluster to use."), Text("{cause}", {"cause": cause}), hint)
-
-
-def explained(error: errors.ApiError) -> Failure:
-    """An API error as the user is told of it."""
-    cause = Text("{cause}", {"cause": error.message})
-    if isinstance(error, errors.Unreachable):
-        if isinstance(error.__cause__, ssl.SSLError):
-            what = text("The cluster's certificate, or yours, was not accepted.")
-            hint = text("the kubeconfig may be of another cluster, or its certificate may have expired")
-            return Failure(what, cause, hint, ExitCode.NO_RIGHTS)
-        hint = text("is it running? Try: {command}", command="kubectl cluster-info")
-        return Failure(text("The cluster does not answer."), cause, hint)
-    if isinstance(error, errors.Unauthorized):
-        hint = text("the credentials in the kubeconfig are missing, wrong or expired; get new ones")
-        return Failure(text("The cluster does not know you."), cause, hint, ExitCode.NO_RIGHTS)
-    if isinstance(error, errors.Forbidden):
-        hint = text("ask whoever runs the cluster for this right")
-        return Failure(text("You may not do this."), cause, hint, ExitCode.NO_RIGHTS)
-    code = ExitCode.NOT_FOUND if isinstance(error, errors.NotFound) else ExitCode.ERROR
-    return Failure(text("The cluster rejects the request."), cause, code=code)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Durations on the command line: 30s, 2m, 1h30m, or plain seconds."""
+"""Durations on the command line: 30s, 2m, 1h30m, 3d, or plain seconds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-_PART = re.compile(r"(\d+(?:\.\d+)?)(h|m|s)")
-_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(d|h|m|s)")
+_SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 
 
 class Duration(click.ParamType[float]):

@@ -111,7 +111,7 @@ class BlockingTransport:
             # Imported here because aiohttp takes longer to import than most commands run.
             from springtide.kube.http_transport import HttpTransport  # noqa: PLC0415
 
-            self._streams = HttpTransport(self._connection)
+            self._streams = HttpTransport(self._connection, timeout=self._timeout)
         return self._streams
 
     async def close(self) -> None:

@@ -24,7 +24,7 @@ from springtide.event_loop.slices import in_slices
 from springtide.kube import config, errors, request
 from springtide.kube.request import EVERYTHING, NO_QUERY, DeleteOptions, Patch, Request, Response, Scope
 from springtide.kube.resources import Key, Obj, Resource
-from springtide.kube.transport import Transport, WebSocket, chunks_of, websockets_of
+from springtide.kube.transport import REQUEST_TIMEOUT, Transport, WebSocket, chunks_of, websockets_of
 
 PAGE = 500
 REPEATS = 5
@@ -55,11 +55,11 @@ class Client:
         return cls.over_http(await config.discover(kubeconfig, context))
 
     @classmethod
-    def over_http(cls, connection: config.Connection) -> Self:
+    def over_http(cls, connection: config.Connection, timeout: float = REQUEST_TIMEOUT) -> Self:
         # Imported here because aiohttp takes longer to import than a command with a transport of its own runs.
         from springtide.kube.http_transport import HttpTransport  # noqa: PLC0415
 
-        return cls(HttpTransport(connection))
+        return cls(HttpTransport(connection, timeout=timeout))
 
     async def close(self) -> None:
         await self._transport.close()

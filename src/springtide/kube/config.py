@@ -53,6 +53,8 @@ class Connection:
     server_name: str = ""
     """The name to verify the certificate against if it is not the server's host."""
     proxy: str = ""
+    certificate: bytes = b""
+    """The client's, as PEM, where it is known."""
 
 
 def trusting(ca: str | bytes = b"", *, cert_file: str = "", key_file: str = "") -> ssl.SSLContext:
@@ -148,6 +150,7 @@ def _static(choice: kubeconfigs.Choice) -> Connection:
         namespace=choice.namespace,
         server_name=cluster.get("tls-server-name") or "",
         proxy=cluster.get("proxy-url") or "",
+        certificate=kubeconfigs.content(choice.user, "client-certificate"),
     )
 
 

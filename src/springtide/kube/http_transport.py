@@ -34,8 +34,8 @@ LARGE = 1 << 20
 class HttpTransport:
     """Requests over HTTP(S) with keep-alive connections. Opens none until first used."""
 
-    def __init__(self, connection: Connection, connections: int = 100) -> None:
-        self._connection = connection
+    def __init__(self, connection: Connection, connections: int = 100, timeout: float = REQUEST_TIMEOUT) -> None:
+        self._connection, self._timeout = connection, timeout
         self._sessions: dict[int, aiohttp.ClientSession] = {}
         """By their limit of connections. Streams hold theirs for minutes, so they must not be limited: the
         hundred-and-first watch would wait forever, and every other request behind it."""
@@ -43,7 +43,7 @@ class HttpTransport:
         self._upgrading: aiohttp.ClientSession | None = None
 
     async def send(self, request: Request) -> Response:
-        async with self._exchange(request, self._limit, REQUEST_TIMEOUT) as response:
+        async with self._exchange(request, self._limit, self._timeout) as response:
             return Response(response.status, response.headers, await response.read())
 
     async def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
@@ -97,7 +97,7 @@ class HttpTransport:
         self._upgrading = self._upgrading or self._upgrades()
         headers = await self._headers(request)
         try:
-            async with asyncio.timeout(REQUEST_TIMEOUT if request.timeout is None else request.timeout):
+            async with asyncio.timeout(self._timeout if request.timeout is None else request.timeout):
                 socket = await self._upgrading.ws_connect(
                     URL(self._connection.server + request.target, encoded=True),
                     method=request.method,

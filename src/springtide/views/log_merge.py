@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Log lines of several sources, merged by time. Pure: the clock is a parameter.
 
-Of a source at most `AHEAD` bytes, and one chunk more, wait for the lines of the others.
+At most `AHEAD` bytes, and of each source `LEAST` and one chunk, wait for the lines of other sources.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from typing import Final
 
 from springtide.views.log_lines import Line
 
-AHEAD: Final = 512 << 10
-"""Bytes of a source's lines that wait; a source with more is not read."""
+AHEAD: Final = 32 << 20
+"""Bytes of lines that wait, shared equally by all sources; a source with more is not read."""
+LEAST: Final = 64 << 10
+"""Bytes of a source that may wait however many sources there are."""
 CONNECTING: Final = 2.0
 """Seconds to wait for the first line of a source that was opened just now."""
 QUIET: Final = 0.25
@@ -61,7 +63,7 @@ class Merge:
     def is_full(self, source: str) -> bool:
         """Whether no more of it is to be read for now."""
         found = self._sources.get(source)
-        return found is not None and found.size >= AHEAD
+        return found is not None and found.size >= max(AHEAD // len(self._sources), LEAST)
 
     @property
     def done(self) -> bool:

@@ -6,6 +6,7 @@ Widths are counted in characters by Go, and here in columns of the terminal: Eas
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -82,6 +83,22 @@ def shortened(text: str, width: int) -> str:
             break
         kept += character
     return kept + _ELLIPSIS if width > 0 else ""
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The text in lines of at most so many columns, broken at blanks and beside East Asian characters. A word that is
+    longer than a line stays whole: it may be a command."""
+    lines, line = [], ""
+    for token in _TOKENS.findall(text):
+        if line.strip() and display_width(line + token.rstrip()) > width:
+            lines.append(line.rstrip())
+            line = token.lstrip()
+        else:
+            line += token
+    return [*lines, line.rstrip()]
+
+
+_TOKENS: Final = re.compile(r"\s+|[\u2e80-\uffef]|[^\s\u2e80-\uffef]+")
 
 
 def shortened_inside(text: str, width: int) -> str:

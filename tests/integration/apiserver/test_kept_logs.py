@@ -7,6 +7,7 @@ import ssl
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -16,11 +17,12 @@ import pytest_asyncio
 from tests.integration.apiserver.http1 import administrator, until
 from yarl import URL
 
+from springtide.kube import logs
 from springtide.kube.resources import NAMESPACES, ROLEBINDINGS, ROLES, Key
 from springtide.local.access import pki
 from springtide.local.access.attributes import Attributes
 from springtide.local.access.identity import User
-from springtide.local.cluster import Cluster
+from springtide.local.cluster import Cluster, Options, running
 from springtide.local.pod_logs import keeping, kept
 from springtide.local.pod_logs.kept import Pod
 
@@ -39,13 +41,13 @@ CREATED = "2999-01-01T00:00:00Z"
 Ask = Callable[..., Awaitable[tuple[int, str]]]
 
 
-def keep(cluster: Cluster, name: str = "w-0", namespace: str = "default", job: str = "mnist", **logs: str) -> str:
+def keep(cluster: Cluster, name: str = "w-0", namespace: str = "default", job: str = "mnist", **given: str) -> str:
     """Hand in a pod's logs as a node does; returns the name by which they are read."""
     uid, data = str(uuid.uuid4()), cluster.directory.path
     directory = data / "logs" / f"{namespace}_{name}_{uid}"
     labels = {"training.kubeflow.org/job-name": job}
-    kept.write_card(directory, Pod(namespace, name, uid, job, "node-a", logs.pop("created", CREATED), labels))
-    for attempt, lines in (logs or {"main_0": "hello"}).items():
+    kept.write_card(directory, Pod(namespace, name, uid, job, "node-a", given.pop("created", CREATED), labels))
+    for attempt, lines in (given or {"main_0": "hello"}).items():
         container, _, number = attempt.rpartition("_")
         (directory / container).mkdir(exist_ok=True)
         stamped = (f"2026-01-01T00:00:{second:02}.5Z stdout F {line}\n" for second, line in enumerate(lines.split(",")))
@@ -220,6 +222,16 @@ async def test_a_new_namespace_of_the_same_name_shows_no_earlier_logs(cluster: C
     name = keep(cluster, namespace="again", created="2020-01-01T00:00:00Z")
     assert await items(ask, "administrator", "again") == []
     assert (await ask("administrator", f"{API}/namespaces/again/podlogs/{name}/log"))[0] == 404
+
+
+async def test_logs_survive_a_restart_of_the_server_but_not_without_their_namespace(tmp_path: Path) -> None:
+    async with running(Options(tmp_path, port=0)) as first:
+        keep(first)
+        keep(first, namespace="gone")
+    async with running(Options(tmp_path, port=0)) as again:
+        top = again.directory.path / kept.KEPT
+        await until(lambda: [entry.namespace for entry in kept.entries(top)] == ["default"])
+        assert len(await logs.kept(again.client("tester"), "default")) == 1
 
 
 async def test_selectors_are_checked_and_bounded(ask: Ask) -> None:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import socket
 import subprocess
 import sys
 import time
@@ -58,7 +60,6 @@ spec:
           containers: [{{name: et, image: python, volumeMounts: [{{name: work, mountPath: {work}}}]}}]
           volumes: [{{name: work, hostPath: {{path: {work}}}}}]
 """
-UNFINISHED = (101, 103)
 
 
 class Work(Tide):
@@ -79,8 +80,14 @@ class Work(Tide):
 
     def until_running(self, name: str) -> None:
         deadline = time.monotonic() + 60
-        while not self.status(name).get("progress", {}).get("ranks"):
+        while self.kubectl("get", "mpijob", name, "-o", "jsonpath={.status.progress.ranks}") in ("", "0"):
             assert time.monotonic() < deadline, self.status(name)
+            time.sleep(0.1)
+
+    def until_gone(self, name: str) -> None:
+        deadline = time.monotonic() + 60
+        while self.pods(name):
+            assert time.monotonic() < deadline
             time.sleep(0.1)
 
     def status(self, name: str, kind: str = "mpijob") -> dict[str, object]:
@@ -94,6 +101,10 @@ class Work(Tide):
     def pods(self, name: str) -> list[str]:
         lines = self.kubectl("get", "pods", "-l", f"springtide.dev/job={name}", "-o", "name").split()
         return sorted(line.removeprefix("pod/") for line in lines)
+
+    def create(self, manifest: str) -> None:
+        (self.home / "created.yaml").write_text(manifest)
+        self.kubectl("create", "-f", str(self.home / "created.yaml"))
 
     def kubectl(self, *words: str) -> str:
         kubeconfig = self.home.parent / ".local/share/springtide/clusters/springtide/kubeconfig"
@@ -226,6 +237,24 @@ def test_answers_to_that_question(work: Work, shell: Terminal, keys: str, status
             work.kubectl("delete", name)
 
 
+@pytest.mark.parametrize("reason", ["Ctrl-C", "closed pipe"])
+def test_without_a_terminal_run_detaches(work: Work, reason: str) -> None:
+    with work.start("run", "--name", "alone", "--", "python", "train.py", "end-alone") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert "trained" in process.stdout.readline()
+        if reason == "Ctrl-C":
+            process.send_signal(signal.SIGINT)
+        process.stdout.close()
+        said = process.stderr.read()
+    assert process.returncode == 101
+    assert "Detached from job alone, which goes on." in said
+    assert "Traceback" not in said
+    assert work.status("alone")["state"] == "Running"
+    work.kubectl("delete", "mpijob", "alone")
+    work.until_gone("alone")
+
+
 # Sizes
 
 
@@ -346,6 +375,72 @@ def test_a_restart_that_is_not_agreed_to_changes_nothing(grown: Work, shell: Ter
     assert grown.object("mpijob", "grow")["metadata"]["generation"] == version
 
 
+def test_a_restart_that_is_interrupted_leaves_no_job_suspended(work: Work, shell: Terminal) -> None:
+    work.begin("stubborn")
+    work.kubectl("annotate", "mpijob", "stubborn", "springtide.dev/drain-seconds=60")
+    work.kubectl("patch", "pod", "stubborn-launcher", "--type=merge", "-p", '{"metadata":{"finalizers":["test/keep"]}}')
+    begin = len(shell.shown)
+    shell.type("tide restart stubborn --yes; echo status=$?\n")
+    deadline = time.monotonic() + 60
+    while "suspend" not in work.object("mpijob", "stubborn")["spec"]["runPolicy"]:  # type: ignore[operator]  # of JSON
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    shell.type("\x03")
+    shell.wait_for(r"status=130\r\n", begin)
+    assert work.object("mpijob", "stubborn")["spec"]["runPolicy"]["suspend"] is False  # type: ignore[index]  # of JSON
+    work.kubectl("patch", "pod", "stubborn-launcher", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+    work.kubectl("delete", "mpijob", "stubborn")
+
+
+def test_the_manifest_of_a_job_that_is_not_created_again_is_kept(work: Work) -> None:
+    work.quietly("run", "-d", "--name", "kept", "--", "true")
+    work.quietly("wait", "kept")
+    work.kubectl("patch", "mpijob", "kept", "--type=merge", "-p", '{"metadata":{"finalizers":["test/keep"]}}')
+    error = work.refused(1, "restart", "kept", "--yes", "--timeout", "1s")
+    assert "error: Job kept is deleted, and was not created again." in error
+    work.kubectl("patch", "mpijob", "kept", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+    file = error.split()[-1]
+    assert work.quietly("submit", "-f", file, "--wait").endswith("Job kept has succeeded.\n")
+    Path(file).unlink()
+
+
+def test_what_arena_has_made_beside_a_job_is_made_anew_with_it(work: Work) -> None:
+    container = "{name: et, image: python, command: [sh, -c, 'true']}"
+    work.create(
+        f"""
+apiVersion: kai.alibabacloud.com/v1alpha1
+kind: TrainingJob
+metadata: {{name: listed, labels: {{app: etjob, release: listed}}}}
+spec:
+  etReplicaSpecs:
+    launcher: {{replicas: 1, template: {{spec: {{containers: [{container}]}}}}}}
+    worker: {{replicas: 1, template: {{spec: {{containers: [{{name: et, image: python}}]}}}}}}
+"""
+    )
+    owner = {"apiVersion": "kai.alibabacloud.com/v1alpha1", "kind": "TrainingJob", "name": "listed"}
+    owner["uid"] = str(work.object("trainingjob", "listed")["metadata"]["uid"])
+    work.create(
+        f"""
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: listed-etjob, labels: {{createdBy: arena}}, ownerReferences: [{json.dumps(owner)}]}}
+data: {{app: "service./listed-tensorboard\\ntrainingjob.kai.alibabacloud.com/listed\\n"}}
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: listed-tensorboard, ownerReferences: [{json.dumps(owner)}]}}
+spec: {{type: NodePort, selector: {{a: b}}, ports: [{{port: 6006}}]}}
+"""
+    )
+    work.quietly("wait", "listed")
+    work.quietly("restart", "listed", "--yes")
+    uid = work.object("trainingjob", "listed")["metadata"]["uid"]
+    for kind, name in (("configmap", "listed-etjob"), ("service", "listed-tensorboard")):
+        owners = json.loads(work.kubectl("get", kind, name, "-o", "jsonpath={.metadata.ownerReferences}"))
+        assert [owner["uid"] for owner in owners] == [uid]
+        assert work.object(kind, name)["metadata"]["name"] == name
+
+
 # Manifests
 
 
@@ -444,3 +539,20 @@ def test_messages_are_in_the_user_s_language(work: Work) -> None:
     done = work.run("--lang", "zh", "scale", "nobody", "--workers", "2")
     assert done.returncode == 5
     assert done.stderr.startswith("错误：命名空间 default 中没有任务 nobody。")
+
+
+@pytest.mark.parametrize("words", [["scale", "x", "--workers", "2"], ["wait", "x"], ["suspend", "x"]], ids=" ".join)
+def test_ctrl_c_ends_a_command_whose_server_hangs(tide: Tide, words: list[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        cluster = {"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.getsockname()[1]}"}}
+        contexts = [{"name": "a", "context": {"cluster": "c"}}]
+        kubeconfig = {"current-context": "a", "contexts": contexts, "clusters": [cluster]}
+        (tide.home / "hanging").write_text(json.dumps(kubeconfig))
+        with tide.start(words[0], "--kubeconfig", "hanging", *words[1:]) as process:
+            connection, _ = server.accept()
+            with connection:
+                assert connection.recv(1)  # the request; it is never answered
+                process.send_signal(signal.SIGINT)
+                out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in out + err

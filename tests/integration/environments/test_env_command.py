@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -62,6 +63,17 @@ def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(tide, ["env", *map(str, arguments)])
 
 
+@pytest.fixture(params=["uv", "pip"])
+def installer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What installs packages: uv where there is one."""
+    if request.param == "pip":
+        folders = os.environ["PATH"].split(os.pathsep)
+        monkeypatch.setenv("PATH", os.pathsep.join(each for each in folders if not shutil.which("uv", path=each)))
+    elif shutil.which("uv") is None:
+        pytest.skip("needs uv")
+
+
+@pytest.mark.usefixtures("installer")
 def test_an_environment_is_made_listed_shown_and_deleted(home: Path, wheel: Path) -> None:
     (home / "examples").mkdir()
     made = run(

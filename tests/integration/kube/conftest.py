@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same tests on every server there is: the embedded one over TLS, the embedded one without leaving the process,
-and, when SPRINGTIDE_ORACLE_KUBECONFIG names its kubeconfig, a real kube-apiserver.
+and, when SPRINGTIDE_ORACLE_KUBECONFIG names its kubeconfig, a real kube-apiserver in their place.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from springtide.kube.resources import NAMESPACES, Key
 from springtide.local.cluster import Options, running
 
 ORACLE = os.environ.get("SPRINGTIDE_ORACLE_KUBECONFIG", "")
-SERVERS = ["embedded", "in-process", *(["oracle"] if ORACLE else [])]
+SERVERS = ["oracle"] if ORACLE else ["embedded", "in-process"]
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,7 @@ async def test_a_pod_that_prints_and_ends_has_succeeded(world: World) -> None:
     assert (state["exitCode"], state["reason"]) == (0, "Completed")
 
 
+@pytest.mark.any_user
 async def test_a_pod_that_fails_tells_how(world: World) -> None:
     program = a_program("echo bad luck > /dev/stderr; exit 3", terminationMessagePolicy="FallbackToLogsOnError")
     await world.bind("fails", program, restartPolicy="Never")
@@ -58,6 +59,7 @@ async def test_a_pod_that_fails_tells_how(world: World) -> None:
     assert (state["exitCode"], state["reason"], state["message"]) == (3, "Error", "bad luck\n")
 
 
+@pytest.mark.any_user
 async def test_a_pod_that_crashes_again_and_again_is_held_back(world: World) -> None:
     await world.bind("crashes", a_program("exit 1"))
     pod = await world.until_pod("crashes", lambda pod: _waiting(pod) == "CrashLoopBackOff")
@@ -98,6 +100,7 @@ def _exists(path: Path) -> Callable[[], Awaitable[bool]]:
     return ask
 
 
+@pytest.mark.any_user
 async def test_a_missing_command_is_a_clear_error(world: World) -> None:
     program = {"name": "main", "image": "busybox", "command": ["/no/such/program"]}
     await world.bind("missing", program, restartPolicy="Never")
@@ -108,6 +111,7 @@ async def test_a_missing_command_is_a_clear_error(world: World) -> None:
     assert "/no/such/program" in await world.until_event("missing", "Failed")
 
 
+@pytest.mark.any_user
 async def test_what_is_missing_is_waited_for(world: World) -> None:
     value = {"configMapKeyRef": {"name": "later", "key": "word"}}
     await world.bind(
@@ -131,6 +135,7 @@ async def test_init_containers_run_before_and_sidecars_beside(world: World) -> N
     assert ends["side"]["exitCode"] != 0
 
 
+@pytest.mark.any_user
 async def test_a_rule_makes_all_containers_begin_again(world: World) -> None:
     gate = world.shared / "gate"
     codes = {"operator": "In", "values": [42]}
@@ -159,6 +164,7 @@ async def test_hooks_run_after_the_start_and_before_the_end(world: World) -> Non
     assert before.exists()
 
 
+@pytest.mark.any_user
 async def test_a_failed_post_start_hook_kills_the_container(world: World) -> None:
     hooks = {"postStart": {"exec": {"command": ["false"]}}}
     await world.bind("unhooked", a_program("while :; do sleep 0.05; done", lifecycle=hooks), restartPolicy="Never")
@@ -166,6 +172,7 @@ async def test_a_failed_post_start_hook_kills_the_container(world: World) -> Non
     assert await world.until_event("unhooked", "FailedPostStartHook") == "PostStartHook failed"
 
 
+@pytest.mark.any_user
 async def test_probes_decide_about_readiness_and_restarts(world: World) -> None:
     ready, dead = world.shared / "ready", world.shared / "dead"
     probes: Obj = {
@@ -231,6 +238,7 @@ def _is_ready(pod: Obj) -> bool:
     return any(one["type"] == "Ready" and one["status"] == "True" for one in pod["status"].get("conditions") or ())
 
 
+@pytest.mark.any_user
 async def test_a_pod_past_its_deadline_has_failed(world: World) -> None:
     await world.bind("late", a_program("while :; do sleep 0.05; done"), activeDeadlineSeconds=1)
     pod = await world.until_phase("late", "Failed")
@@ -250,6 +258,7 @@ async def test_a_killed_agent_disturbs_nothing(world: World) -> None:
     assert (await world.pod("stays"))["status"]["containerStatuses"] == pod["status"]["containerStatuses"]
 
 
+@pytest.mark.any_user
 async def test_what_ended_while_no_agent_ran_is_told_by_the_next(world: World) -> None:
     gate = world.shared / "gate"
     await world.bind("ends", a_program(f"while ! test -e {gate}; do sleep 0.02; done; exit 7"), restartPolicy="Never")
@@ -270,6 +279,7 @@ def _says_exited(path: Path) -> Callable[[], Awaitable[bool]]:
     return ask
 
 
+@pytest.mark.any_user
 async def test_a_pod_deleted_while_no_agent_ran_is_ended_by_the_next(world: World) -> None:
     await world.bind("orphan", a_program("while :; do sleep 0.05; done"))
     pod = await world.until_phase("orphan", "Running")
@@ -290,6 +300,7 @@ async def test_a_killed_shim_takes_its_containers_with_it_and_they_start_again(w
     assert (last["exitCode"], last["reason"]) == (137, "Error")
 
 
+@pytest.mark.any_user
 async def test_an_agent_told_to_end_its_pods_leaves_their_objects_alone(world: World) -> None:
     await world.bind("sleeps", a_program("while :; do sleep 0.05; done"))
     pod = await world.until_phase("sleeps", "Running")
@@ -311,6 +322,7 @@ def _living(directory: Path) -> Callable[[], Awaitable[int | None]]:
 # The node
 
 
+@pytest.mark.any_user
 async def test_the_node_says_what_it_has_and_gives_signs_of_life(world: World) -> None:
     node = await until(_node(world), lambda node: node["status"].get("conditions"), 20)
     assert {one["type"]: one["status"] for one in node["status"]["conditions"]}["Ready"] == "True"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that holds for pods of root holds for those of an ordinary user."""
+"""What depends on rights holds for pods of an ordinary user as for those of root."""
 
 from __future__ import annotations
 

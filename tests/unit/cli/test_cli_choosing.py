@@ -109,8 +109,11 @@ def test_commands_are_completed() -> None:
     [
         (["nod"], "Did you mean 'node'?"),
         (["dwon"], "Did you mean 'down'?"),
-        (["start"], "Did you mean 'up'?"),
-        (["stop"], "Did you mean 'down'?"),
+        (["start"], "Did you mean 'up' or 'resume'?"),
+        (["stop"], "Did you mean 'down' or 'suspend'?"),
+        (["ps"], "Did you mean 'list'?"),
+        (["rm", "bert"], "Did you mean 'delete'?"),
+        (["describe"], "Did you mean 'get'?"),
         (["node", "drian"], "Did you mean 'drain'?"),
         (["env", "crate"], "Did you mean 'create'?"),
         (["env", "remove", "x"], "Did you mean 'delete'?"),

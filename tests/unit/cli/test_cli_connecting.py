@@ -105,6 +105,12 @@ def of_tls() -> errors.Unreachable:
     return error
 
 
+def too_late() -> errors.Unreachable:
+    error = errors.Unreachable("GET https://c: timed out")
+    error.__cause__ = TimeoutError()
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [
@@ -112,7 +118,8 @@ def of_tls() -> errors.Unreachable:
         (errors.Forbidden("jobs is forbidden", code=403), ExitCode.NO_RIGHTS),
         (of_tls(), ExitCode.NO_RIGHTS),
         (errors.NotFound('jobs "a" not found', code=404), ExitCode.NOT_FOUND),
-        (errors.Unreachable("GET https://c: timed out"), ExitCode.ERROR),
+        (errors.Unreachable("GET https://c: refused"), ExitCode.ERROR),
+        (too_late(), ExitCode.TIMEOUT),
         (errors.Invalid("spec.a: Invalid value", code=422), ExitCode.ERROR),
     ],
     ids=str,
@@ -125,6 +132,22 @@ def test_an_error_of_the_api_becomes_message_cause_and_exit_code(error: errors.A
         Target(Connection("http://c:1"), "default").talk(fail)
     assert failure.value.exit_code == code
     assert failure.value.lines()[1] == f"cause: {error.message}"
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [("", 60.0), ("300", 300.0), ("0.5", 0.5), ("0", None), ("-1", None), ("nan", None), ("1m", None)],
+)
+def test_the_time_out_of_requests_is_chosen_by_a_variable(
+    monkeypatch: pytest.MonkeyPatch, given: str, seconds: float | None
+) -> None:
+    monkeypatch.setenv("TIDE_REQUEST_TIMEOUT", given)
+    if seconds is not None:
+        assert connecting.request_timeout() == seconds
+        return
+    with pytest.raises(Failure, match=f"TIDE_REQUEST_TIMEOUT={given} is no number of seconds") as failure:
+        connecting.request_timeout()
+    assert failure.value.exit_code == ExitCode.USAGE
 
 
 @pytest.mark.parametrize(

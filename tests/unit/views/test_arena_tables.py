@@ -185,7 +185,7 @@ def test_events_are_those_of_the_job_and_its_pods_in_order() -> None:
     assert found[0].last == at(20)
 
 
-RUNNING = {"state": "Running", "placement": {"node": "node-a", "hostIP": "10.0.0.1", "gpus": 2}}
+RUNNING: dict[str, Any] = {"state": "Running", "placement": {"node": "node-a", "hostIP": "10.0.0.1", "gpus": 2}}
 
 
 def some_jobs() -> list[JobView]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 
 from springtide.views.log_lines import Line
-from springtide.views.log_merge import AHEAD, CONNECTING, QUIET, Merge
+from springtide.views.log_merge import AHEAD, CONNECTING, LEAST, QUIET, Merge
 
 
 def at(second: int, text: str = "", *, whole: bool = True) -> Line:
@@ -87,6 +87,19 @@ def test_a_source_with_many_lines_is_full_until_they_are_written() -> None:
     texts(merge)
     assert not merge.is_full("a")
     assert not merge.is_full("never opened")
+
+
+def test_many_sources_share_the_room() -> None:
+    names = [f"w-{index}" for index in range(1000)]
+    merge = opened(*names)
+    merge.add("w-0", [at(1, "x" * LEAST)], 0.0)
+    assert merge.is_full("w-0")
+    for name in names[1:]:
+        merge.close(name)
+    merge.add("w-0", [at(1)], 0.0)
+    texts(merge)
+    merge.add("w-0", [at(2, "x" * LEAST)], 0.0)
+    assert not merge.is_full("w-0")
 
 
 def test_empty_lines_count_too() -> None:

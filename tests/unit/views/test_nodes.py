@@ -25,10 +25,10 @@ def a_node(
     labels: Mapping[str, str] | None = None,
     ready: str | None = "True",
     unschedulable: bool = False,
-    **resources: tuple[int, int],
+    resources: Mapping[str, tuple[int, int]] | None = None,
 ) -> Raw:
-    """`resources` are capacity and what is allocatable, by name with `_` for `/`."""
-    own = {name.replace("_", "/"): amounts for name, amounts in resources.items()}
+    """`resources` are capacity and what is allocatable."""
+    own = dict(resources or {})
     own |= {"nvidia.com/gpu": (gpus, gpus if healthy is None else healthy)} if gpus else {}
     common = {"cpu": "8", "memory": "32Gi"}
     return {
@@ -62,7 +62,7 @@ def view(node: Raw, *pods: Raw) -> NodeView:
         (a_node("a", 101), GpuMode.NONE),
         (a_node("a", 4, 0), GpuMode.NONE),
         (a_node("a", 4, labels={"ack.node.gpu.schedule": "topology"}), GpuMode.TOPOLOGY),
-        (a_node("a", **{"aliyun.com_gpu-mem": (32, 32)}), GpuMode.SHARED),
+        (a_node("a", resources={"aliyun.com/gpu-mem": (32, 32)}), GpuMode.SHARED),
     ],
 )
 def test_a_node_gives_its_gpus_to_pods_in_a_mode(node: Raw, mode: GpuMode) -> None:
@@ -122,7 +122,7 @@ def test_pods_that_have_not_ended_take_up_a_node() -> None:
 
 
 def test_shared_gpus_are_counted_by_their_memory() -> None:
-    node = a_node("a", **{"aliyun.com_gpu-mem": (32, 16), "aliyun.com_gpu-count": (2, 2)})
+    node = a_node("a", resources={"aliyun.com/gpu-mem": (32, 16), "aliyun.com/gpu-count": (2, 2)})
     given = {"scheduler.framework.gpushare.allocation": json.dumps({"0": {"0": 8}, "1": {"1": 4}})}
     by_index = a_busy_pod("a", metadata={"annotations": {"ALIYUN_COM_GPU_MEM_IDX": "0"}})
     by_index["spec"]["containers"][0]["resources"]["limits"] = {"aliyun.com/gpu-mem": "4"}
@@ -165,7 +165,7 @@ def test_arena_lists_nodes_of_one_kind_under_another_title() -> None:
 def test_arena_shows_modes_where_there_are_several() -> None:
     nodes = [
         a_node("e", 1),
-        a_node("s", **{"aliyun.com_gpu-mem": (16, 16), "aliyun.com_gpu-count": (1, 1)}),
+        a_node("s", resources={"aliyun.com/gpu-mem": (16, 16), "aliyun.com/gpu-count": (1, 1)}),
         a_node("n"),
     ]
     lines = node_list(node_views(nodes, [])).splitlines()

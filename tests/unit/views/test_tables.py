@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from springtide.views.tables import Column, display_width, shortened, shortened_inside, table, tabwriter
+from springtide.views.tables import Column, display_width, shortened, shortened_inside, table, tabwriter, wrapped
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,21 @@ def test_a_text_is_shortened_to_columns(text: str, width: int, shown: str) -> No
 def test_a_name_is_shortened_in_the_middle(text: str, width: int, shown: str) -> None:
     assert shortened_inside(text, width) == shown
     assert display_width(shown) <= width
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "lines"),
+    [
+        ("", 10, [""]),
+        ("one two three", 20, ["one two three"]),
+        ("one two three", 7, ["one two", "three"]),
+        ("one  two", 4, ["one", "two"]),
+        ("kubectl-describe pod", 8, ["kubectl-describe", "pod"]),
+        ("任务有 3 个 worker 在运行。", 12, ["任务有 3 个", "worker 在运", "行。"]),
+    ],
+)
+def test_a_text_is_broken_into_lines(text: str, width: int, lines: list[str]) -> None:
+    assert wrapped(text, width) == lines
 
 
 COLUMNS = (Column("NAME", shrinks=True), Column("STATE"), Column("GPUS", rank=1), Column("NODE", rank=2))

@@ -14,11 +14,10 @@ from springtide.views.events import EventView
 from springtide.views.jobs import JobView, job_view
 from springtide.views.nodes import node_views
 from springtide.views.tables import Rows, display_width
+from springtide.views.tide_pages import gpus_by_node, job_page
 from springtide.views.tide_tables import (
     change_line,
-    gpus_by_node,
     job_list,
-    job_page,
     list_columns,
     list_row,
     top_jobs,

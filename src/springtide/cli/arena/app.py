@@ -103,6 +103,7 @@ def _guarded(words: Sequence[str]) -> int:
 
 
 def run(words: Sequence[str], log: Log) -> None:
+    _check_encoding(words)
     if words[:1] == ["__complete"]:
         # Imported here because it is only needed when TAB is pressed.
         from springtide.cli.arena.completing import complete  # noqa: PLC0415
@@ -131,6 +132,13 @@ def run(words: Sequence[str], log: Log) -> None:
         _help(found, verb)
         raise ArenaError(verb.needs_arguments)
     _run(verb, line, log)
+
+
+def _check_encoding(words: Sequence[str]) -> None:
+    try:
+        "".join(words).encode()
+    except UnicodeEncodeError:
+        raise ArenaError("the command line has bytes that are not UTF-8, which no object can hold") from None
 
 
 def _run(verb: Verb, line: Parsed, log: Log) -> None:

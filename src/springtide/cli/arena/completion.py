@@ -12,10 +12,16 @@ from springtide.cli.flags.pflag import Parsed
 
 _BASH: Final = """\
 _arena() {
+    local line="${COMP_LINE:0:COMP_POINT}" words=() last
+    IFS=' ' read -ra words <<< "$line"
+    [[ $line == *' ' ]] && words+=('')
+    last="${words[${#words[@]}-1]}"
     local IFS=$'\\n'
-    COMPREPLY=($(arena __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
+    COMPREPLY=($(arena __complete "${words[@]:1}" 2>/dev/null | cut -f1))
+    [[ $last == --*=* ]] && COMPREPLY=("${COMPREPLY[@]#*=}")
+    return 0
 }
-complete -o default -F _arena arena
+complete -F _arena arena
 """
 _ZSH: Final = """\
 #compdef arena

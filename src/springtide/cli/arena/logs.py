@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any, Final
 
 from springtide.cli.arena import job_types
@@ -16,21 +15,12 @@ from springtide.cli.arena.get import job_of
 from springtide.cli.arena.session import Session
 from springtide.cli.arena.wording import in_arenas_words
 from springtide.cli.flags.pflag import Flag, Kind, Parsed
-from springtide.cli.jobs import finding, instances
-from springtide.cli.jobs.finding import Job
-from springtide.cli.jobs.instances import NoInstances, NoSuchInstance
-from springtide.kube import logs as logs_of
+from springtide.cli.jobs import one_log
 from springtide.kube.client import Client
 from springtide.kube.logs import LogOptions
-from springtide.kube.request import Request
-from springtide.kube.resources import Key, Obj
-from springtide.views import log_sources
 from springtide.views.ages import instant
-from springtide.views.log_sources import LogSource, Wanted
-from springtide.views.trainers import Trainer, of_job
+from springtide.views.trainers import Trainer
 
-_CHIEF: Final = 0
-"""The rank of the chief, or of the launcher, whose log has the lines of all ranks."""
 _SINCE: Final = re.compile(r"(?:\d+[hms])*")
 _SECONDS: Final = {"h": 3600, "m": 60, "s": 1}
 
@@ -43,34 +33,12 @@ def logs(session: Session, line: Parsed) -> None:
 
 async def _print(session: Session, client: Client, name: str, trainer: Trainer | None, line: Parsed) -> None:
     job = await job_of(session, client, name, trainer)
-    request = await _request(client, job, line.values["instance"], _options(line.values))
-    if line.values["follow"]:
-        async for each in client.lines(request):
-            sys.stdout.buffer.write(each + b"\n")
-            sys.stdout.buffer.flush()
-    else:
-        sys.stdout.buffer.write((await client.raw(request)).body)
 
+    def write(data: bytes) -> None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
 
-async def _request(client: Client, job: Job, instance: str, options: LogOptions) -> Request:
-    """For the log of the instance, or of the chief; for a removed one where the cluster keeps its log."""
-    pods = await finding.pods(client, job)
-    try:
-        pod = instances.instance_of(job.obj, pods, instance)
-    except (NoInstances, NoSuchInstance):
-        kept = await _kept(client, job, pods, Wanted(instance, options.container, None if instance else _CHIEF))
-        if kept is None:
-            raise
-        return logs_of.kept_log(Key(job.key.namespace, kept.kept), replace(options, container=kept.container))
-    container = options.container or instances.container_for_log(pod)
-    return logs_of.log(Key.of(pod), replace(options, container=container))
-
-
-async def _kept(client: Client, job: Job, pods: Iterable[Obj], wanted: Wanted) -> LogSource | None:
-    """The newest."""
-    items = await logs_of.kept(client, job.key.namespace, of_job(job.obj).pods_selector(job.name))
-    found = log_sources.of_removed(job.obj, items, (pod["metadata"]["uid"] for pod in pods), wanted)
-    return found[-1] if found else None
+    await one_log.show(client, job, line.values["instance"], _options(line.values), write)
 
 
 def _options(values: Mapping[str, Any]) -> LogOptions:

@@ -78,8 +78,8 @@ def read(lines: Iterable[str]) -> dict[str, str]:
 
 def in_one_line(failure: Failure) -> str:
     """What failed, why, and what to do next."""
-    parts = [_english(part) for part in (failure.what, failure.cause, failure.hint) if part is not None]
-    return "; ".join([": ".join(part.rstrip(".") for part in parts[:2]), *parts[2:]])
+    what = ": ".join(_english(part).rstrip(".") for part in (failure.what, failure.cause) if part is not None)
+    return what if failure.hint is None else f"{what}; {_english(failure.hint)}"
 
 
 def _english(message: Text) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from springtide.kube.client import Client
     from springtide.kube.resources import Resource
 
-_PATIENCE: Final = 2.0
+PATIENCE: Final = 2.0
 """Seconds for each answer."""
 Names = dict[str, str]
 """With a description each, which may be empty."""
@@ -103,7 +103,7 @@ def _asked(ctx: click.Context, ask: Callable[[Client, Target], Awaitable[Names]]
         target = connecting.found(chosen["kubeconfig"], chosen["context"], chosen["namespace"])
         if ctx.params.get("everywhere"):
             target = connecting.Target(target.connection, "")
-        client = Client(BlockingTransport(target.connection, _PATIENCE))
+        client = Client(BlockingTransport(target.connection, PATIENCE))
         return asyncio.run(_awaited(ask(client, target)))
     except (Failure, ConfigError, errors.ApiError, OSError):
         return {}

@@ -78,10 +78,14 @@ class Parsed:
     arguments: list[str] = field(default_factory=list)
     """What is no flag."""
     given: set[str] = field(default_factory=set)
-    warnings: list[str] = field(default_factory=list)
-    """What is to be said about deprecated names."""
+    renamed: list[tuple[str, str]] = field(default_factory=list)
+    """Deprecated names that were given, and the present ones."""
     after_dash: list[str] | None = None
     """The arguments after `--`, where there is one."""
+
+    @property
+    def warnings(self) -> list[str]:
+        return [f"Flag --{old} has been deprecated, please use --{new} instead" for old, new in self.renamed]
 
 
 def parsed(flags: Sequence[Flag], words: Sequence[str]) -> Parsed:
@@ -174,8 +178,7 @@ class _Parser:
             shown = flag.shown if name == flag.name else f"--{name}"
             raise FlagError(f"invalid argument {quoted(text)} for {quoted(shown)} flag: {error}") from None
         if name != flag.name:
-            warning = f"Flag --{name} has been deprecated, please use --{flag.name} instead"
-            found.warnings.append(warning)
+            found.renamed.append((name, flag.name))
         found.values[flag.name] = (*found.values[flag.name], value) if flag.kind is Kind.STRINGS else value
         found.given.add(flag.name)
 

@@ -136,7 +136,7 @@ class JobLogs:
         self._check(pods, sources)
         started = [source for source in sources if source.started]
         try:
-            self._output.begin(None if self._wish.follow and not self._wish.wanted.instance else len(started))
+            self._output.begin(1 if self._is_of_one else None if self._wish.follow else len(started))
             self._log.open(started, first=True)
             if self._wish.follow:
                 await self._follow()
@@ -145,6 +145,11 @@ class JobLogs:
         finally:
             await self._log.stop()
         self._log.report()
+
+    @property
+    def _is_of_one(self) -> bool:
+        """Whether all lines are of one pod, also of those that come."""
+        return bool(self._wish.wanted.instance) or self._wish.wanted.rank is not None
 
     async def _removed(self, pods: Sequence[Obj]) -> list[LogSource]:
         """The logs of removed pods that are not being read, or were read, as those of pods."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from pathlib import Path
 from typing import Final
 
 import yaml
@@ -45,31 +44,58 @@ _ASSIGNED: Final = ("clusterIP", "clusterIPs", "volumeName")
 
 
 async def again(client: Client, job: Job, timeout: float) -> None:
-    """Suspends the job, and resumes it as soon as its pods have ended."""
+    """Suspends the job, and resumes it as soon as its pods have ended. After an interruption see `resumed`."""
     await suspending.suspend(client, job)
-    try:
-        await suspending.until_stopped(client, job, timeout)
-    finally:
-        # Also after Ctrl-C, or when the time is up: a restart must not leave a job suspended.
-        now = await finding.again(client, job)
-        if now is not None:
-            await suspending.resume(client, now)
+    await suspending.until_stopped(client, job, timeout)
+    await resumed(client, job)
 
 
-async def anew(client: Client, job: Job, timeout: float) -> Obj:
-    """Deletes the job, and creates it from its spec."""
-    beside = await _beside(client, job)
-    fresh = unsuspended(clean(job.obj))
-    await client.delete(job.resource, job.key, DeleteOptions(propagation="Foreground", uid=job.uid))
-    try:
-        await _until_gone(client, job.resource, job.key, job.uid, timeout)
-        made = await client.create(job.resource, fresh)
-    except (ApiError, Failure, KeyboardInterrupt, asyncio.CancelledError):
-        raise _lost(job, fresh) from None
-    for resource, obj in beside:
-        obj["metadata"]["ownerReferences"] = [_owner(made)]
-        await _put_back(client, resource, obj, timeout)
-    return made
+async def resumed(client: Client, job: Job) -> None:
+    """Resumes the job if it is there: no restart leaves a job suspended."""
+    now = await finding.again(client, job)
+    if now is not None:
+        await suspending.resume(client, now)
+
+
+class Recreation:
+    """Deletes a job, and creates it from its spec."""
+
+    def __init__(self, job: Job, timeout: float) -> None:
+        self._job, self._timeout = job, timeout
+        self._fresh = unsuspended(clean(job.obj))
+        self._deleted = self._made = False
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether the job is deleted and was not created again."""
+        return self._deleted and not self._made
+
+    async def run(self, client: Client) -> None:
+        job = self._job
+        beside = await _beside(client, job)
+        self._deleted = True
+        try:
+            await client.delete(job.resource, job.key, DeleteOptions(propagation="Foreground", uid=job.uid))
+        except ApiError:
+            self._deleted = False
+            raise
+        await _until_gone(client, job.resource, job.key, job.uid, self._timeout)
+        made = await client.create(job.resource, self._fresh)
+        self._made = True
+        for resource, obj in beside:
+            obj["metadata"]["ownerReferences"] = [_owner(made)]
+            await _put_back(client, resource, obj, self._timeout)
+
+    def loss(self) -> Failure:
+        """Keeps the manifest, and names the file."""
+        name = self._job.name
+        with tempfile.NamedTemporaryFile("w", prefix=f"{name}-", suffix=".yaml", delete=False) as file:
+            yaml.safe_dump(self._fresh, file, sort_keys=False)
+        return Failure(
+            text("Job {name} is deleted, and was not created again.", name=name),
+            text("the restart was interrupted, or took too long; its manifest is kept in {file}", file=file.name),
+            text("create it with: {command}", command=f"tide submit -f {file.name}"),
+        )
 
 
 async def _beside(client: Client, job: Job) -> list[tuple[Resource, Obj]]:
@@ -130,14 +156,3 @@ async def _until_gone(client: Client, resource: Resource, key: Key, uid: str, ti
         if time.monotonic() > deadline:
             raise Failure(text("{name} is not deleted in time.", name=key.name), code=ExitCode.TIMEOUT)
         await asyncio.sleep(_LOOK_AGAIN)
-
-
-def _lost(job: Job, fresh: Obj) -> Failure:
-    """The job is deleted and was not created again: its manifest must not be lost with it."""
-    with tempfile.NamedTemporaryFile("w", prefix=f"{job.name}-", suffix=".yaml", delete=False) as file:
-        yaml.safe_dump(fresh, file, sort_keys=False)
-    return Failure(
-        text("Job {name} is deleted, and was not created again.", name=job.name),
-        text("the restart was interrupted, or took too long; its manifest is kept in {file}", file=file.name),
-        text("create it with: {command}", command=f"tide submit -f {Path(file.name)}"),
-    )

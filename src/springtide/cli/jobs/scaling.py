@@ -16,7 +16,7 @@ from springtide.cli.errors import ExitCode, Failure
 from springtide.cli.jobs import finding
 from springtide.cli.jobs.finding import Job
 from springtide.kube.client import Client
-from springtide.kube.errors import Forbidden
+from springtide.kube.errors import Forbidden, Invalid
 from springtide.kube.resources import CONFIGMAPS, PODS, Key, Obj, Resource
 from springtide.messages import text
 from springtide.views import resize_steps, sizes, trainers
@@ -94,7 +94,14 @@ async def begin(client: Client, job: Job, request: Request) -> Resize:
     for name in request.victims:
         mark = {"metadata": {"annotations": {sizes.VICTIM: "true"}}}
         await client.patch(PODS, Key(job.key.namespace, name), mark)
-    await client.patch(job.resource, job.key, sizes.replicas_patch(job.obj, target))
+    try:
+        await client.patch(job.resource, job.key, sizes.replicas_patch(job.obj, target))
+    except Invalid as error:  # such as a job that keeps its size while it runs
+        raise Failure(
+            text("Job {name} was not resized.", name=job.name),
+            text("{why}", why=error.message),
+            text("see the job: {command}", command=f"tide get {job.name}"),
+        ) from None
     return Resize(job, change)
 
 

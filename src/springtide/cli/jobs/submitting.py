@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from springtide.cli.errors import Failure
-from springtide.cli.jobs import finding, object_lines
+from springtide.cli.jobs import object_lines
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.request import DeleteOptions, Patch
@@ -99,11 +99,11 @@ class _Written:
 
 async def check(client: Client, plan: Plan) -> None:
     """JobExists, LeftOver, NameTaken."""
-    namespace, name = plan.key
-    if await finding.named(client, namespace, name, plan.trainer.name):
-        raise JobExists(name)
+    *beside, job = plan.objects
+    if await client.find(object_lines.resource_of(job), plan.key) is not None:
+        raise JobExists(plan.key.name)
     await _check_config_map(client, plan)
-    for obj in plan.objects:
+    for obj in beside:
         resource = object_lines.resource_of(obj)
         found = await client.find(resource, Key.of(obj))
         if found is not None and not await _collected(client, plan, found):
@@ -115,7 +115,7 @@ async def submit(client: Client, plan: Plan, report: Report, undone: Callable[[]
     written = _Written()
     keep = False
     try:
-        await written.create(client, plan.config_map)
+        await _create_config_map(client, plan, written)
         config_map = reference(plan.config_map)
         report(config_map, "created")
         report(config_map, "labeled")
@@ -147,6 +147,13 @@ async def _check_config_map(client: Client, plan: Plan) -> None:
     found = await client.find(CONFIGMAPS, Key(plan.key.namespace, name))
     if found is not None and not await _collected(client, plan, found):
         raise LeftOver(plan.key.name, name, plan.trainer.name)
+
+
+async def _create_config_map(client: Client, plan: Plan, written: _Written) -> None:
+    try:
+        await written.create(client, plan.config_map)
+    except NameTaken:  # another submission was faster
+        raise LeftOver(plan.key.name, plan.config_map["metadata"]["name"], plan.trainer.name) from None
 
 
 async def _collected(client: Client, plan: Plan, obj: Obj) -> bool:

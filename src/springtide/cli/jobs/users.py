@@ -21,6 +21,8 @@ from springtide.kube.config import Connection
 from springtide.kube.resources import CONFIGMAPS, NAMESPACES, Key, Obj, Resource
 
 USER_ID: Final = "arena.kubeflow.org/uid"
+ARENA_NAMESPACE: Final = "arena-system"
+"""The namespace of Arena's settings, unless its user says otherwise."""
 _ISOLATED: Final = "arena.kubeflow.org/isolate-user"
 _CERTIFICATE: Final = "kubecfg:certauth:admin"
 _PASSWORD: Final = "kubecfg:basicauth:"
@@ -58,8 +60,14 @@ async def user_of(client: Client, connection: Connection) -> User:
         return named(_PASSWORD + _name_in(credentials))
     if kind != "Bearer":
         return named(_CERTIFICATE)
+    return named(str((await identity(client))["username"]))
+
+
+async def identity(client: Client) -> Obj:
+    """The user's name and groups, as the server sees them."""
     review = await client.create(_SELF_REVIEWS, {"apiVersion": _SELF_REVIEWS.api_version, "kind": _SELF_REVIEWS.kind})
-    return named(str(review["status"]["userInfo"]["username"]))
+    found: Obj = review["status"]["userInfo"]
+    return found
 
 
 async def isolation_of(client: Client, connection: Connection, namespace: str, arena_namespace: str) -> Isolation:

@@ -31,7 +31,7 @@ Examples:
     help="The pod.  [default: the only one, or the chief]",
 )
 @click.option("-c", "--container", default="", metavar="NAME", help="The container.  [default: the one that trains]")
-@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, help="With its arguments.")
 def attach(target: Target, name: str, type_: str, instance: str, container: str, command: tuple[str, ...]) -> None:
     """Run a command in a pod of a job, with a terminal; a shell if none is given.
 

@@ -22,7 +22,7 @@ from springtide.views import sizes
 @click.command(epilog="Example: tide clone bert bert-large --workers 8")
 @on_cluster()
 @options.job_argument
-@click.argument("new", metavar="NEW", help="The name of the copy.")
+@click.argument("new", metavar="NEW", help="Name of the copy.")
 @options.type_option
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Its number of workers.  [default: the same]")
 @dry_run_options

@@ -18,9 +18,6 @@ from springtide.messages import Text, text
 from springtide.views import trainers
 from springtide.views.states import FAILED, SUCCEEDED, state_of
 
-ARENA_NAMESPACE = "arena-system"
-"""The namespace with Arena's settings, which name its administrators."""
-
 
 class _Looked(NamedTuple):
     there: list[Present]
@@ -46,7 +43,7 @@ def delete_jobs(target: Target, names: Sequence[str], type_: str, *, yes: bool) 
 
 async def _look(client: Client, target: Target, names: Sequence[str], type_: str) -> _Looked:
     finding.kinds(type_)  # a failure for an unknown type
-    isolation = await users.isolation_of(client, target.connection, target.namespace, ARENA_NAMESPACE)
+    isolation = await users.isolation_of(client, target.connection, target.namespace, users.ARENA_NAMESPACE)
     looked = _Looked([], [])
     for name in dict.fromkeys(names):
         try:

@@ -19,7 +19,7 @@ from springtide.kube.client import Client
 from springtide.kube.request import Scope
 from springtide.kube.resources import EVENTS, PODS, Obj
 from springtide.messages import text
-from springtide.views import tide_tables, trainers
+from springtide.views import tide_pages, tide_tables, trainers
 from springtide.views.events import EventView, events_of
 from springtide.views.jobs import JobView, job_view
 
@@ -76,9 +76,10 @@ def _once(target: Target, name: str, type_: str, output: Output, more: dict[str,
     else:
         width = outputs.terminal_width()
         board = tensorboard.url or (_how_to_see(name) if tensorboard.exists else "")
-        click.echo(tide_tables.job_page(view, now, None, width, tensorboard=board, events=events))
+        page = tide_pages.job_page(outputs.in_words(view), now, None, width, tensorboard=board, events=events)
+        click.echo(page)
         if more["gpus"]:
-            click.echo("\n" + tide_tables.gpus_by_node(view, width))
+            click.echo("\n" + tide_pages.gpus_by_node(view, width))
         if events is not None and not events:
             speaking.note(text("There are no events: they are kept for an hour."))
 
@@ -114,11 +115,11 @@ class _Page:
         if obj is None:
             speaking.note(text("Job {name} was deleted.", name=self._job.name))
             return True
-        view = job_view({"kind": self._job.resource.kind, **obj}, pods)
+        view = outputs.in_words(job_view({"kind": self._job.resource.kind, **obj}, pods))
         if screen.is_live():
             width = outputs.terminal_width()
-            parts = [tide_tables.job_page(view, now, None, width)]
-            parts += ["", tide_tables.gpus_by_node(view, width)] if self._gpus else []
+            parts = [tide_pages.job_page(view, now, None, width)]
+            parts += ["", tide_pages.gpus_by_node(view, width)] if self._gpus else []
             self._screen.draw("\n".join(parts))
         else:
             self._print_change(view)

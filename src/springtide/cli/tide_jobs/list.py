@@ -87,6 +87,7 @@ class _Listing:
 
     def table(self, views: Sequence[JobView]) -> str:
         width = outputs.terminal_width()
+        views = [outputs.in_words(view) for view in views] if self._wide else views
         return tide_tables.job_list(views, self.now(), width, all_namespaces=self._everywhere, wide=self._wide)
 
     def watch(self, type_: str) -> None:

@@ -19,7 +19,7 @@ from springtide.cli import speaking
 from springtide.cli.connecting import Target
 from springtide.cli.jobs import finding
 from springtide.cli.jobs.finding import Job
-from springtide.cli.tide_jobs import screen
+from springtide.cli.tide_jobs import outputs, screen
 from springtide.kube import errors, request
 from springtide.kube.client import Client
 from springtide.kube.resources import PODS, Key
@@ -62,6 +62,7 @@ class _Live:
         if chief is not None:
             await self._read_chief(chief)
         self._history.read_status(view)
+        view = outputs.in_words(view)
         if screen.is_live():
             self._draw(view)
         else:

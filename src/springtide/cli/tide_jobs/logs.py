@@ -47,7 +47,7 @@ def _moment(ctx: click.Context, param: click.Parameter, value: str) -> str:
     epilog="""\b
 Examples:
   tide logs bert                       all pods, merged by time
-  tide logs bert -f --tail 10          the last lines of each, and all that come
+  tide logs bert -f --tail 10          the last lines of each, and all new
   tide logs bert --rank 3 --grep loss
   tide logs bert -i bert-worker-0 --previous"""
 )

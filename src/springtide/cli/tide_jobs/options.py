@@ -15,14 +15,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def job_argument(command: F) -> F:
-    return click.argument("name", metavar="JOB", shell_complete=job_names.jobs, help="The name of the job.")(command)
+    return click.argument("name", metavar="JOB", shell_complete=job_names.jobs, help="Name of the job.")(command)
 
 
 def job_arguments(command: F) -> F:
     """Any number, also none."""
-    return click.argument(
-        "names", nargs=-1, metavar="[JOB]...", shell_complete=job_names.jobs, help="The names of the jobs."
-    )(command)
+    return click.argument("names", nargs=-1, metavar="[JOB]...", shell_complete=job_names.jobs, help="Names of jobs.")(
+        command
+    )
 
 
 def type_option(command: F) -> F:

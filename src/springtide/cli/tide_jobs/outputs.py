@@ -6,11 +6,15 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final, TypeVar
 
 import click
+
+from springtide import messages
+from springtide.cli import speaking
+from springtide.views.jobs import JobView
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -86,6 +90,12 @@ def written(output: Output, documents: Sequence[Any], *, listed: bool) -> str:
                 return selecting.custom_columns(output.argument, documents)
     except selecting.SelectionError as error:
         raise click.BadParameter(str(error), param_hint="'-o'") from None
+
+
+def in_words(view: JobView) -> JobView:
+    """With the explanation in the user's language, for people; programs get what the operator wrote."""
+    said = messages.recorded_text(view.explanation, speaking.language())
+    return view if said == view.explanation else replace(view, explanation=said)
 
 
 def terminal_width() -> int | None:

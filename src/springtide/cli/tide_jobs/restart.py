@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import click
 
 from springtide.cli import speaking
 from springtide.cli.connecting import Target, on_cluster
+from springtide.cli.errors import Failure
 from springtide.cli.jobs import finding, restarting
 from springtide.cli.jobs.finding import Job
+from springtide.cli.jobs.restarting import Recreation
 from springtide.cli.tide_jobs import options
 from springtide.cli.tide_jobs.asking import confirm
 from springtide.kube.client import Client
 from springtide.messages import Text, text
+from springtide.views import sizes
 from springtide.views.states import FINISHED, state_of
 
 
@@ -32,15 +37,30 @@ def restart(target: Target, name: str, type_: str, yes: bool, timeout: float) ->
     finished = state_of(job.obj) in FINISHED
     confirm(_question(job, finished=finished), yes=yes)
 
-    async def conversation(client: Client) -> Text:
-        if finished:
-            await restarting.anew(client, job, timeout)
-            return text("Job {name} is created anew.", name=name)
-        await restarting.again(client, job, timeout)
-        return text("Job {name} starts again.", name=name)
-
-    speaking.say(target.talk(conversation))
+    speaking.say((_anew if finished else _again)(target, job, timeout))
     speaking.note(text("Follow it: {command}", command=f"tide logs -f {name}"))
+
+
+def _anew(target: Target, job: Job, timeout: float) -> Text:
+    recreation = Recreation(job, timeout)
+    try:
+        target.talk(recreation.run)
+    except (Failure, KeyboardInterrupt):
+        if recreation.has_lost:
+            raise recreation.loss() from None
+        raise
+    return text("Job {name} is created anew.", name=job.name)
+
+
+def _again(target: Target, job: Job, timeout: float) -> Text:
+    try:
+        target.talk(lambda client: restarting.again(client, job, timeout))
+    except (Failure, KeyboardInterrupt):
+        if not sizes.suspended(job.obj):
+            with suppress(Failure):  # the first one counts
+                target.talk(lambda client: restarting.resumed(client, job))
+        raise
+    return text("Job {name} starts again.", name=job.name)
 
 
 def _question(job: Job, *, finished: bool) -> Text:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from springtide.cli import speaking
+from springtide.cli import printing, speaking
 from springtide.cli.connecting import Target
 from springtide.cli.errors import ExitCode, Failure
 from springtide.cli.jobs import creating, running, waiting
@@ -71,11 +71,13 @@ def _follow(target: Target, job: Job) -> None:
 
     async def conversation(client: Client) -> None:
         log = asyncio.create_task(JobLogs(client, job, Wish(follow=True), output).show())
+        end = asyncio.create_task(waiting.until_finished(client, job, show=states.show))
         try:
-            await _finished(client, job, states, log)
+            await _finished(end, log)
         finally:  # also after Ctrl-C
-            log.cancel()
-            await asyncio.gather(log, return_exceptions=True)
+            for task in (end, log):
+                task.cancel()
+            await asyncio.gather(end, log, return_exceptions=True)
 
     while True:
         try:
@@ -85,16 +87,23 @@ def _follow(target: Target, job: Job) -> None:
             if answer is Answer.GO_ON:
                 continue
             click.get_current_context().exit(_stop(target, job) if answer is Answer.STOP else _detach(job))
+        except BrokenPipeError:  # as in `tide run … | head`
+            printing.let_go()
+            click.get_current_context().exit(_detach(job))
         except Failure as failure:
             raise _without_log(failure) from None
         speaking.note(text("Job {name} has succeeded.", name=job.name))
         return
 
 
-async def _finished(client: Client, job: Job, states: StateLines, log: asyncio.Task[None]) -> None:
-    """Failure unless the job succeeds. The last lines of the log come before that message."""
+async def _finished(end: asyncio.Task[None], log: asyncio.Task[None]) -> None:
+    """Failure unless the job succeeds. The last lines of the log come before that message. BrokenPipeError when nobody
+    reads the log any more."""
+    await asyncio.wait((end, log), return_when=asyncio.FIRST_EXCEPTION)
+    if log.done() and isinstance(unread := log.exception(), BrokenPipeError):
+        raise unread
     try:
-        await waiting.until_finished(client, job, show=states.show)
+        await end
     except Failure:
         await _read(log)
         raise
@@ -119,18 +128,22 @@ def _without_log(failure: Failure) -> Failure:
 
 
 def _asked(job: Job) -> Answer:
-    """Detaches where nobody can answer, and after another Ctrl-C."""
-    click.echo(err=True)
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    """Detaches where nobody can answer, and after another Ctrl-C, which may come before the question is complete."""
+    try:
+        click.echo(err=True)
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return Answer.DETACH
+        return _answered(job)
+    except KeyboardInterrupt:
+        click.echo(err=True)
         return Answer.DETACH
+
+
+def _answered(job: Job) -> Answer:
     question = text("Detach from {job}, or stop it? d: detach, s: stop, Enter: go on following", job=job.title)
     while True:
         click.echo(f"{speaking.shown(question)} [d/s] ", nl=False, err=True)
-        try:
-            line = sys.stdin.readline()
-        except KeyboardInterrupt:
-            click.echo(err=True)
-            return Answer.DETACH
+        line = sys.stdin.readline()
         if not line:
             return Answer.DETACH
         with suppress(ValueError):

@@ -17,6 +17,7 @@ from springtide.messages.zh import (
     showing,
     submitting,
     tensorboards,
+    tide_help,
 )
 
 _SUBJECTS: Final = (
@@ -30,6 +31,7 @@ _SUBJECTS: Final = (
     showing,
     submitting,
     tensorboards,
+    tide_help,
 )
 
 TRANSLATIONS: Final[Mapping[str, str]] = {

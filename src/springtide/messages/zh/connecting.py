@@ -22,9 +22,15 @@ TRANSLATIONS: Final = {
     ),
     "is it running? Try: {command}": "集群在运行吗？请试：{command}",
     "The cluster does not answer.": "集群没有应答。",
+    "The cluster has not answered in time.": "集群没有及时应答。",
+    "is it overloaded? Wait longer with: {setting}": "集群是否过载？可以等待更久：{setting}",
+    "{variable}={value} is no number of seconds.": "{variable}={value} 不是有效的秒数。",
+    "write one, such as {example}": "请写成秒数，例如 {example}",
     "the credentials in the kubeconfig are missing, wrong or expired; get new ones": (
         "kubeconfig 中的凭据缺失、错误或已过期；请获取新的凭据"
     ),
+    "Your certificate for this cluster has expired.": "您访问此集群的证书已过期。",
+    "it was valid until {time}": "其有效期至 {time}",
     "The cluster does not know you.": "集群不认识您的身份。",
     "ask whoever runs the cluster for this right": "请向集群管理员申请此权限",
     "You may not do this.": "您没有执行此操作的权限。",

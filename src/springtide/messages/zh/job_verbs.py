@@ -51,7 +51,7 @@ TRANSLATIONS: Final = {
     "the kinds it has: {command}": "集群支持的类型：{command}",
     "{name} cannot be the name of a job.": "{name} 不能用作任务名称。",
     # Resizing
-    "{job}: {start} → {target} workers ({range} allowed)": "{job}：worker 数 {start} → {target}（允许 {range}）",
+    "{job}: {start} → {target} workers ({range} allowed)": "{job}：worker 数 {start} → {target}（范围：{range}）",
     "{job} has {size} workers already.": "{job} 已有 {size} 个 worker。",
     "Job {name} has {size} workers.": "任务 {name} 现有 {size} 个 worker。",
     "Job {name} is to have {size} workers, but does not have them yet.": (
@@ -68,8 +68,8 @@ TRANSLATIONS: Final = {
         "只有正在运行的 TrainingJob 才有能运行脚本的 ScaleOut 和 ScaleIn"
     ),
     "its workers are {names}": "它的 worker 是 {names}",
-    "its spec allows {range}": "其 spec 允许 {range}",
-    "it has {now} and may have {range}": "现有 {now} 个，允许 {range}",
+    "its spec allows {range}": "其 spec 规定的范围：{range}",
+    "it has {now} and may have {range}": "现有 {now} 个，范围：{range}",
     "it has no workers: its spec has no role Worker": "它没有 worker：spec 中没有 Worker 角色",
     "it has finished: {state}": "任务已结束：{state}",
     "at least {min}": "至少 {min}",

@@ -84,3 +84,8 @@ def test_flags_are_checked_before_arguments() -> None:
 def test_the_version_is_the_one_that_is_followed(capsys: pytest.CaptureFixture[str]) -> None:
     run(["version", "--short"], Log())
     assert capsys.readouterr().out.startswith("arena: v0.15.5+springtide-")
+
+
+def test_bytes_that_no_object_can_hold_are_refused() -> None:
+    with pytest.raises(ArenaError, match="not UTF-8"):
+        run(["submit", "etjob", "--name=a", "echo \udcff"], Log())

@@ -68,14 +68,14 @@ def test_there_may_be_none(pods: list[Any], wanted: str, kind: type[Failure], li
     assert raised.value.lines() == lines
 
 
-INITIALISING = {
+INITIALISING: dict[str, Any] = {
     "conditions": [{"type": "Initialized", "status": "False"}],
     "initContainerStatuses": [{"name": "init-code", "state": {"running": {}}}],
 }
 
 
 def test_an_initialising_pod_shows_how_its_code_is_fetched() -> None:
-    pod = a_pod("launcher", phase="Pending", **INITIALISING)
+    pod = a_pod("launcher", 0, "Pending", **INITIALISING)
     pod["spec"]["initContainers"] = [{"name": "init-code"}]
     assert instances.container_for_log(pod) == "init-code"
 

@@ -15,7 +15,7 @@ from tests.unit.views.builders import a_job, a_pod, a_role, stamp
 from springtide.cli.tide_jobs import get as module
 from springtide.cli.tide_jobs import live, watching
 
-ENDED = {"state": "Succeeded", "workers": "0/2", "completionTime": stamp(65), "startTime": stamp(2)}
+ENDED: dict[str, Any] = {"state": "Succeeded", "workers": "0/2", "completionTime": stamp(65), "startTime": stamp(2)}
 
 
 @pytest.fixture
@@ -48,6 +48,15 @@ def test_a_job_is_shown_with_its_instances(tide: Any) -> None:
     ]
     assert lines[-3].split() == ["INSTANCE", "STATUS", "READY", "RESTARTS", "AGE", "GPUS", "NODE"]
     assert [line.split()[0] for line in lines[-2:]] == ["bert-launcher", "bert-worker-0"]
+
+
+def test_the_explanation_is_in_the_users_language_and_json_is_not(tide: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    cluster = a_cluster(explanation="The job is suspended and has no pods.")
+    lines = tide(cluster, "bert").stdout.splitlines()
+    assert not lines[3].isascii()
+    assert lines[2] == "State:       Succeeded"
+    assert json.loads(tide(cluster, "bert", "-o", "json").stdout)["explanation"].isascii()
 
 
 def test_one_request_a_kind_one_for_pods_and_one_for_tensorboard(tide: Any) -> None:
@@ -163,7 +172,7 @@ def test_live_begins_with_what_the_log_says_and_goes_on_with_new_reports(
     tide: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "_EVERY", 0.0)
-    status = {"state": "Running", "workers": "2/2", "minReplicas": 1, "maxReplicas": 4}
+    status: dict[str, Any] = {"state": "Running", "workers": "2/2", "minReplicas": 1, "maxReplicas": 4}
     job = a_job("MPIJob", {"Launcher": a_role(), "Worker": a_role(2)}, **status)
     launcher = a_pod(job, "launcher")
     cluster = FakeCluster(job, launcher)

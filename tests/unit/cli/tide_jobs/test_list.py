@@ -15,11 +15,11 @@ from tests.unit.views.builders import a_job, a_pod, a_role, stamp
 from springtide.cli.tide_jobs import list as module
 from springtide.cli.tide_jobs import outputs, watching
 
-RUNNING = {"state": "Succeeded", "workers": "0/2", "completionTime": stamp(65)}
+ENDED: dict[str, Any] = {"state": "Succeeded", "workers": "0/2", "completionTime": stamp(65)}
 
 
 def some_jobs() -> list[dict[str, Any]]:
-    bert = a_job(**RUNNING, placement={"node": "node-a"})
+    bert = a_job(**ENDED, placement={"node": "node-a"})
     pi = a_job("MPIJob", name="pi", state="Queued", workers="0/2", explanation="2 of 2 workers cannot be scheduled.")
     pi["metadata"]["creationTimestamp"] = "2025-01-03T00:00:00Z"
     pi["status"] |= {"state": "Failed", "completionTime": "2025-01-03T00:01:00Z"}
@@ -165,8 +165,8 @@ def test_a_table_fits_its_terminal(tide: Any, monkeypatch: pytest.MonkeyPatch, w
 
 def test_changes_are_lines_in_a_pipe(tide: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "_PAUSE", 0.0)
-    cluster = FakeCluster(a_job(**RUNNING), kinds=("TrainingJob", "MPIJob"))
-    later = a_job(**(RUNNING | {"state": "Failed", "workers": "1/2"}))
+    cluster = FakeCluster(a_job(**ENDED), kinds=("TrainingJob", "MPIJob"))
+    later = a_job(**(ENDED | {"state": "Failed", "workers": "1/2"}))
     later["metadata"]["resourceVersion"] = "2"
     cluster.changes = [("MODIFIED", later)]
     found = tide(cluster, "-w")

@@ -26,7 +26,7 @@ def tide(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def a_cluster() -> FakeCluster:
-    ended = {"state": "Succeeded", "completionTime": stamp(60), "workers": "0/2"}
+    ended: dict[str, Any] = {"state": "Succeeded", "completionTime": stamp(60), "workers": "0/2"}
     large = {"Master": a_role(gpus=8)}
     waits = a_job("PyTorchJob", large, name="gpt", state="Queued", workers="0/0", placement={"gpus": 4})
     busy = a_pod(a_job(), "worker", 0, gpus=2, node="gpu-1")

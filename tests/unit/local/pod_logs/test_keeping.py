@@ -17,7 +17,7 @@ from springtide.local.pod_logs.reading import Options, files_of, text
 RECORD = b"2026-01-01T00:00:00.000000000Z stdout F %06d\n"
 
 
-def a_log(data: Path, name: str = "w", namespace: str = "team", card: bool = True, **attempts: bytes) -> Path:
+def a_log(data: Path, name: str = "w", namespace: str = "team", *, card: bool = True, **attempts: bytes) -> Path:
     uid = str(uuid.uuid4())
     logs = data / "logs" / f"{namespace}_{name}_{uid}"
     logs.mkdir(parents=True)
@@ -49,7 +49,7 @@ async def test_logs_of_a_training_pod_are_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("attempts", [{}, {"main_0": b""}])
 def test_logs_without_a_card_are_removed(tmp_path: Path, attempts: dict[str, bytes]) -> None:
-    logs = a_log(tmp_path, card=False, **attempts)
+    logs = a_log(tmp_path, "w", "team", card=False, **attempts)
     keeping.keep(tmp_path, logs)
     assert not logs.exists()
     assert not entries(tmp_path)
@@ -168,7 +168,7 @@ def test_keeping_is_repeated_after_a_kill_at_any_step(tmp_path: Path, monkeypatc
 
 
 def an_entry(namespace: str, removed: int, kib: int) -> Entry:
-    return Entry(Path(f"{namespace}-{removed}"), namespace, removed, kib, str(removed))
+    return Entry(removed, str(removed), namespace, kib, Path(), f"{namespace}-{removed}")
 
 
 def names(found: list[Entry]) -> list[str]:
