@@ -12,7 +12,6 @@ import asyncio
 import logging
 from typing import Final, NamedTuple, Protocol
 
-from springtide.cli.connecting import explained
 from springtide.cli.jobs.tensorboards import Deployed, is_there
 from springtide.kube import errors, port_forward
 from springtide.kube.client import Client
@@ -45,7 +44,7 @@ class _Seen(NamedTuple):
 
 
 async def forward(client: Client, board: Deployed, port: int, told: Told) -> None:
-    """Until TensorBoard is gone, or the cluster: Failure. `port` 0 is any that is free; OSError if it is taken."""
+    """Until TensorBoard is gone, or the cluster: ApiError. `port` 0 is any that is free; OSError if it is taken."""
     # A connection that cannot be forwarded is what `told` hears of anyway, in plain words.
     logging.getLogger(port_forward.__name__).setLevel(logging.ERROR)
 
@@ -67,11 +66,11 @@ async def _until_gone(client: Client, board: Deployed, port: int, told: Told) ->
         try:
             async with asyncio.timeout(_PATIENCE):
                 seen = await _seen(client, board)
-        except _LAST as error:
-            raise explained(error) from None
+        except _LAST:
+            raise
         except (errors.ApiError, TimeoutError) as error:
             if loop.time() - answered > _PATIENCE:
-                raise explained(_as_unreachable(error)) from None
+                raise _as_unreachable(error) from None
             await asyncio.sleep(_LOOK_AGAIN)
             continue
         if seen is None:

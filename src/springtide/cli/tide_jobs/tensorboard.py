@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import click
 
@@ -47,7 +47,10 @@ def tensorboard(name: str, detach: bool, port: int, report_to: int | None, **whe
     try:
         if detach:
             board = target.talk(lambda client: tensorboards.deployed(client, target.namespace, name))
-            show_in_background(name, place, board, port)
+            if (known := forwarded_ports.port(board.uid)) is not None:
+                _Terminal(name).listening(known)
+            else:
+                _show_in_background(name, [f"--port={port}", *place])
         else:
             target.talk(forwarded, streams=True)
     except Failure as failure:
@@ -56,14 +59,22 @@ def tensorboard(name: str, detach: bool, port: int, report_to: int | None, **whe
         raise
 
 
-def show_in_background(name: str, place: Sequence[str], board: Deployed | None = None, port: int = 0) -> None:
-    """Prints the address as soon as there is an answer, or why there is none yet. `place` leads to the job."""
-    known = forwarded_ports.port(board.uid) if board else None
-    if known is not None:
-        _Terminal(name).listening(known)
-        return
-    started = tensorboard_processes.start([f"--port={port}", *place], speaking.note)
-    speaking.say(_shown_at(name, started.url))
+def show_submitted(name: str, place: Sequence[str], show: Callable[[Text], None]) -> None:
+    """The job is submitted whether or not there is an address."""
+    try:
+        _show_in_background(name, place, show)
+    except Failure as failure:
+        speaking.note(text("TensorBoard is not shown: {why}", why=failure.what))
+        speaking.note(text("try again with: {command}", command=f"tide tensorboard {name} -d"))
+
+
+def _show_in_background(name: str, place: Sequence[str], show: Callable[[Text], None] = speaking.say) -> None:
+    """Shows the address as soon as there is an answer, or why there is none yet. `place` leads to the job."""
+    try:
+        started = tensorboard_processes.start(place, speaking.note)
+    except OSError as error:
+        raise _cannot_listen(error, 0) from None
+    show(_shown_at(name, started.url))
     if started.waits is not None:
         speaking.note(text("It does not answer yet, but will as soon as it can."))
 

@@ -21,6 +21,8 @@ TRANSLATIONS: Final = {
     "Another process is about to forward a port to the TensorBoard of {name}.": (
         "另一个进程正准备把端口转发到 {name} 的 TensorBoard。"
     ),
+    "TensorBoard is not shown: {why}": "未能显示 TensorBoard：{why}",
+    "try again with: {command}": "重试：{command}",
     "Port {port} cannot be used.": "端口 {port} 不可用。",
     "take any that is free: leave out {option}": "省略 {option}，即使用任意空闲端口",
     "TensorBoard cannot be shown on this machine.": "无法在本机显示 TensorBoard。",
