@@ -89,7 +89,7 @@ def start(options: Sequence[str], waiting: Callable[[Text], None], wait: float =
     finally:
         os.close(writing)
     try:
-        return _heard(_reports(reading, wait), waiting)
+        return heard(reports(reading, wait), waiting)
     finally:
         os.close(reading)
 
@@ -100,7 +100,7 @@ def options(job: str, namespace: str, kubeconfig: str = "", context: str = "") -
     return [f"{name}={value}" for name, value in named.items() if value] + ["--", job]
 
 
-def _heard(reports: Iterator[Mapping[str, Any]], waiting: Callable[[Text], None]) -> Started:
+def heard(reports: Iterator[Mapping[str, Any]], waiting: Callable[[Text], None]) -> Started:
     url, why = "", None
     for report in reports:
         if "port" in report:
@@ -122,7 +122,7 @@ def _heard(reports: Iterator[Mapping[str, Any]], waiting: Callable[[Text], None]
     return Started(url, why or text("TensorBoard starts."))
 
 
-def _reports(pipe: int, wait: float) -> Iterator[Mapping[str, Any]]:
+def reports(pipe: int, wait: float) -> Iterator[Mapping[str, Any]]:
     """Until the process has closed its end, or the time is up, which is longer as long as it has said nothing."""
     began, said, heard = time.monotonic(), b"", False
     while True:

@@ -53,8 +53,8 @@ def submit(kind: type[Submission], type_: str, line: Parsed) -> None:
     if job is None:
         return
     if values["tensorboard"]:
-        place = tensorboard_processes.options(job.name, target.namespace, values["kubeconfig"], values["context"])
-        show_submitted(job.name, place, speaking.note if dry_run.output else speaking.say)
+        board = tensorboard_processes.options(job.name, target.namespace, values["kubeconfig"], values["context"])
+        show_submitted(job.name, board, speaking.note if dry_run.output else speaking.say)
     if values["wait"]:
         wait_for(target, [job], values["timeout"])
     else:

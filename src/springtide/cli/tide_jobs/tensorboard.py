@@ -24,14 +24,20 @@ from springtide.views.tensorboards import address
     epilog="""\b
 Examples:
   tide tensorboard bert
-  tide tensorboard bert -d             in the background, until the job is deleted
+  tide tensorboard bert -d
   tide tensorboard bert --port 6006"""
 )
 @cluster_options
 @options.job_argument
 @click.option("-d", "--detach", is_flag=True, help="In the background, until the job is deleted.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="A port of 127.0.0.1.  [default: a free one]")
-@click.option("--report-to", type=int, hidden=True)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="PORT",
+    help="A port of 127.0.0.1.  [default: a free one]",
+)
+@click.option("--report-to", type=int, hidden=True, help="A pipe to the command that waits.")
 def tensorboard(name: str, detach: bool, port: int, report_to: int | None, **where: str) -> None:
     """Forward a port of this machine to the TensorBoard of a job, and print the address.
 

@@ -10,6 +10,7 @@ TRANSLATIONS: Final = {
     "TensorBoard waits: {why}": "TensorBoard 在等待：{why}",
     "TensorBoard waits for a node: {why}": "TensorBoard 在等待节点：{why}",
     "TensorBoard starts.": "TensorBoard 正在启动。",
+    "Show a job's TensorBoard on this machine.": "在本机显示任务的 TensorBoard。",
     "TensorBoard answers.": "TensorBoard 已可访问。",
     "TensorBoard of {name}: {url}": "{name} 的 TensorBoard：{url}",
     "It does not answer yet, but will as soon as it can.": "它目前还不能访问，就绪后即可打开。",

@@ -13,12 +13,13 @@ from springtide.cli.errors import Failure
 from springtide.cli.jobs import forwarded_ports, tensorboards
 from springtide.cli.jobs.finding import JobNotFound
 from springtide.kube.client import Client
-from springtide.kube.resources import DEPLOYMENTS, NODES, SERVICES, Key
-from springtide.views import trainers
+from springtide.kube.resources import DEPLOYMENTS, NODES, SERVICES, Key, Resource
+from springtide.views.trainers import RESOURCES
 
 BERT = Key("team", "bert")
 
 
+ETJOBS = Resource(RESOURCES[0].group, RESOURCES[0].versions[0], RESOURCES[0].plural, RESOURCES[0].kind)
 LABELS = {"release": "bert", "role": "tensorboard"}
 
 
@@ -88,6 +89,6 @@ async def test_a_job_without_one_is_told_from_no_job() -> None:
     api = a_cluster()
     with pytest.raises(JobNotFound):
         await tensorboards.deployed(Client(api), "team", "bert")
-    api.put(trainers.RESOURCES[0], BERT, metadata={"uid": "1"})
-    with pytest.raises(Failure, match="The job bert has no TensorBoard."):
+    api.put(ETJOBS, BERT, metadata={"uid": "1"})
+    with pytest.raises(Failure, match="bert has no TensorBoard"):
         await tensorboards.deployed(Client(api), "team", "bert")
