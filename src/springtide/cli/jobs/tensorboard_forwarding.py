@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple, Protocol
 
 from springtide.cli.jobs.tensorboards import Deployed, is_there
@@ -56,10 +57,11 @@ async def forward(client: Client, board: Deployed, port: int, told: Told) -> Non
 
     async with port_forward.forwarding(client, pod, tensorboards.PORT, local_port=port) as local:
         told.listening(local)
-        await _until_gone(client, board, local, told)
+        await until_gone(client, board, lambda: _answers(local), told)
 
 
-async def _until_gone(client: Client, board: Deployed, port: int, told: Told) -> None:
+async def until_gone(client: Client, board: Deployed, answers: Callable[[], Awaitable[bool]], told: Told) -> None:
+    """Tells what happens to it."""
     loop = asyncio.get_running_loop()
     answered, shown = loop.time(), ""
     while True:
@@ -76,7 +78,7 @@ async def _until_gone(client: Client, board: Deployed, port: int, told: Told) ->
         if seen is None:
             return
         answered = loop.time()
-        if seen.serving and (seen.serving == shown or await _answers(port)):
+        if seen.serving and (seen.serving == shown or await answers()):
             if seen.serving != shown:
                 told.answers()
             shown = seen.serving
