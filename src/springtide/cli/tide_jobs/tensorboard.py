@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable, Sequence
 
 import click
@@ -111,7 +112,8 @@ def _forwarded_by_another(board: Deployed, told: _Terminal | Pipe) -> None:
 
 
 def _cannot_listen(error: OSError, port: int) -> Failure:
-    why = text("{why}", why=error.strerror or str(error))
+    said = os.strerror(error.errno) if error.errno else str(error)
+    why = text("{why}", why=f"{error.filename}: {said}" if error.filename else said)
     if error.errno in (errno.EADDRINUSE, errno.EACCES) and error.filename is None:
         hint = text("take any that is free: leave out {option}", option="--port")
         return Failure(text("Port {port} cannot be used.", port=port), why, hint)
