@@ -37,7 +37,13 @@ Examples:
   tide top job bert gpt -w"""
 )
 @on_cluster(all_namespaces=True)
-@click.argument("names", nargs=-1, metavar="[JOB]...", shell_complete=job_names.jobs, help="Names of jobs; without any, all of them.")
+@click.argument(
+    "names",
+    nargs=-1,
+    metavar="[JOB]...",
+    shell_complete=job_names.jobs,
+    help="Names of jobs; without any, all of them.",
+)
 @options.only_type_option
 @outputs.output_option
 @click.option("-w", "--watch", is_flag=True, help="Go on, and show changes as they happen.")
@@ -116,7 +122,13 @@ Examples:
   tide top node gpu-1 gpu-2 -o json"""
 )
 @on_cluster()
-@click.argument("names", nargs=-1, metavar="[NODE]...", shell_complete=job_names.nodes, help="Names of nodes; without any, all of them.")
+@click.argument(
+    "names",
+    nargs=-1,
+    metavar="[NODE]...",
+    shell_complete=job_names.nodes,
+    help="Names of nodes; without any, all of them.",
+)
 @outputs.output_option
 @click.option("-w", "--watch", is_flag=True, help="Go on, and show changes as they happen.")
 def node(target: Target, names: tuple[str, ...], output: Output, watch: bool) -> None:
