@@ -66,15 +66,15 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def run(page: Path, home: Path, patience: float = 150) -> str:
-    """All commands of a page, each of which must succeed; what they printed."""
+def run(page: Path, home: Path, patience: float = 150, *, with_errors: bool = False) -> str:
+    """All commands of a page, each of which must succeed; what they printed, on stderr too if that is wanted."""
     wanted = {"sh", "sh kubectl"} if TOOLS else {"sh"}
     uv = shutil.which("uv")
     more = [TOOLS, str(Path(uv).parent) if uv else ""]
     programs = [str(Path(sys.executable).parent), *filter(None, more), "/usr/bin", "/bin", "/usr/sbin"]
     (home / "examples").symlink_to(ROOT / "examples")
     finished = subprocess.run(
-        ["sh", "-eux"],
+        ["sh", "-euc", f"exec sh -eux {'2>&1' if with_errors else ''}"],
         input="".join(body for kind, body in blocks(page) if kind in wanted),
         cwd=home,
         env={"HOME": str(home), "PATH": ":".join(programs), **_CACHES},

@@ -18,12 +18,13 @@ from typing import Any, Final, NamedTuple
 
 from springtide.messages import Text, text
 from springtide.views import sizes
-from springtide.views.states import FINISHED, state_of
+from springtide.views.states import CREATED, FINISHED, QUEUED, STARTING, state_of
 from springtide.views.trainers import Trainer
 
 Obj = Mapping[str, Any]
 
 _HOSTFILE: Final = "hostfile"
+_NOT_BEGUN: Final = (CREATED, QUEUED, STARTING)
 _DEFERRED: Final = "SizeDeferred"
 _SUCCEEDED, _FAILED, _SCALING = "ScaleSucceeded", "ScaleFailed", "Scaling"
 
@@ -238,6 +239,8 @@ def _joined(change: Change, seen: Seen) -> _Check:
     count = int(training) if known else 0
     name = text("the new ranks train") if change.grows else text("the surplus ranks have left")
     done = known and (count >= change.target if change.grows else count <= change.target)
+    if state_of(seen.job or {}) in _NOT_BEGUN:
+        done = False  # the workers that are counted are ready, and wait for their launcher
     scaled = not seen.by_scaler or _condition(seen.scaler or {}, _SUCCEEDED) is not None
     shown = _count(count, change.target) if known else None
     return _Check(name, done and (scaled or not change.grows), shown)

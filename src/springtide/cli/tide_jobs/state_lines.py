@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from springtide import messages
 from springtide.cli import speaking
 from springtide.kube.resources import Obj
 from springtide.messages import text
@@ -22,7 +23,7 @@ class StateLines:
         if now[0] == self._last[0] and _differ_in_numbers_only(now[1], self._last[1]):
             return
         self._last = now
-        why = now[1].partition("\n")[0]
+        why = messages.recorded_text(now[1].partition("\n")[0], speaking.language())
         line = text("{name}: {state}", name=self._name, state=now[0])
         speaking.note(text("{line}. {why}", line=line, why=why) if why else line)
 
