@@ -67,9 +67,25 @@ OF_ONE_PYTHON = frozenset(
 """Files of many generated plans. Plans are pure functions, of which the other files try each on every Python."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+ORDINARY_USERS = frozenset({"user", "ordinary user"})
+"""What parameters call the user whose clusters are tried beside those of root."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    again = [item for item in items if os.geteuid() == 0 and _is_again(item)]
+    if again:
+        config.hook.pytest_deselected(items=again)
+        items[:] = [item for item in items if not _is_again(item)]
     for item in items:
         if item.path in OF_ONE_PYTHON:
             item.add_marker("one_python")
         if not OF_CLUSTERS.isdisjoint(item.path.parents):
             item.add_marker("clusters")
+
+
+def _is_again(item: pytest.Item) -> bool:
+    """Whether the test is the same for root and for an ordinary user, and this is the one of the latter."""
+    parameters = getattr(item, "callspec", None)
+    if parameters is None or item.get_closest_marker("any_user") is None:
+        return False
+    return any(isinstance(value, str) and value in ORDINARY_USERS for value in parameters.params.values())

@@ -1,29 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a submitted job brings along: the container that fetches its code, and TensorBoard, which reads its logs.
 
-No package index is asked: in place of TensorBoard runs a program that waits.
+TensorBoard is the preset's, from wheels that are fetched once.
 """
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
+import re
+import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from tests.e2e import environments
 from tests.e2e.conftest import Start, a_namespace
 from tests.integration.runtime import ordinary
 from tests.programs import clusters as embedded
+from tests.programs import wheels
 from tests.programs.world import Cluster, Obj
 
 from springtide.manifests import rendering, role_ports
 from springtide.manifests.bookkeeping import owner_reference
-from springtide.manifests.submission import CodeSync, HostDirectory, PyTorchJob, Submission, TensorBoard, TfJob, User
+from springtide.manifests.submission import CodeSync, HostDirectory, PyTorchJob, Submission, TfJob, User
 
 pytestmark = pytest.mark.timeout(300)
 LOGS: Final = "/training_logs"
@@ -76,8 +85,6 @@ def asked(cluster: Cluster, name: str, repository: str, **more: Any) -> dict[str
 def submit(cluster: Cluster, submission: Submission) -> None:
     objects = rendering.render(submission)
     for each in objects:
-        if each["kind"] == "Deployment":
-            each["spec"]["template"]["spec"]["containers"][0] |= {"image": "python:3", "command": ["sleep", "600"]}
         cluster.kubectl("create", "-f", "-", stdin=json.dumps(each))
     job = cluster.get(objects[-1]["kind"], submission.name)
     owned = json.dumps({"metadata": {"ownerReferences": [owner_reference(job)]}})
@@ -110,13 +117,126 @@ def test_every_pod_of_a_job_has_the_code_of_the_repository(
         assert "git-sync: a stand-in" in cluster.kubectl("logs", pod, "-c", "init-code")
 
 
-def test_tensorboard_reads_the_logs_of_the_job_and_is_deleted_with_it(cluster: Cluster, repository: str) -> None:
-    more = {"tensorboard": TensorBoard(log_directory=LOGS), "variables": {"LOGS": f"{LOGS}/log"}, "workers": 1}
-    submit(cluster, PyTorchJob(**asked(cluster, "shown", repository, **more)))
-    succeeded(cluster, "pytorchjob", "shown")
-    cluster.until_ready("release=shown,role=tensorboard", 1)
-    read = cluster.kubectl("exec", "deploy/shown-tensorboard", "--", "cat", "/output/training_logs/log")
-    assert read == "trained on shown-master-0\n"
-    cluster.kubectl("delete", "pytorchjob", "shown")
+WRITES: Final = f"""\
+from tensorboard.summary.writer.event_file_writer import EventFileWriter
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.summary_pb2 import Summary
+
+writer = EventFileWriter("{LOGS}/run")
+writer.add_event(Event(step=1, summary=Summary(value=[Summary.Value(tag="loss", simple_value=0.5)])))
+writer.close()
+"""
+"""Its image is TensorBoard's."""
+SUBMIT: Final = (
+    *("submit", "pytorchjob", "--name=shown", "--workers=1"),
+    *("--image=tensorboard", "--tensorboard", f"--logdir={LOGS}"),
+    f"python -c {shlex.quote(WRITES)} && sleep 600",
+)
+
+
+@pytest.fixture
+def viewed(cluster: Cluster) -> Cluster:
+    """With TensorBoard."""
+    if cluster.tide.run("env", "show", "tensorboard").returncode:
+        environments.offer(cluster, wheels.TENSORBOARD)
+        made = cluster.tide.run("env", "create", "--preset", "tensorboard")
+        assert made.returncode == 0, made
+    return cluster
+
+
+def run(cluster: Cluster, *words: str) -> str:
+    """`tide` in the namespace of the test, which the command's name does not tell."""
+    done = cluster.tide.run(*words, f"--namespace={cluster.kubectl.namespace}")
+    assert done.returncode == 0, f"{done}\n{cluster.picture()}"
+    return done.stdout
+
+
+def submitted(cluster: Cluster) -> str:
+    """The address."""
+    *words, command = SUBMIT
+    said = run(cluster, *words, command)
+    return found_in(said)
+
+
+def found_in(said: str) -> str:
+    (address,) = re.findall(r"http://127\.0\.0\.1:\d+", said)
+    return str(address)
+
+
+def page(address: str) -> str:
+    """Empty if there is none."""
+    try:
+        with urllib.request.urlopen(address, timeout=30) as answer:
+            return str(answer.read().decode())
+    except (urllib.error.URLError, ConnectionError, http.client.HTTPException):
+        return ""
+
+
+def forwarders(cluster: Cluster) -> list[int]:
+    """Processes that forward to TensorBoards of the test's namespace."""
+    option = f"--namespace={cluster.kubectl.namespace}"
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            words = path.read_bytes().decode(errors="replace").split("\0")
+            if "--report-to" in words and option in words:
+                found.append(int(path.parent.name))
+    return found
+
+
+def test_a_submitted_jobs_tensorboard_is_shown_until_the_job_is_deleted(viewed: Cluster) -> None:
+    address = submitted(viewed)
+    assert "<title>TensorBoard</title>" in page(address)
+    viewed.until(lambda: json.loads(page(f"{address}/data/runs") or "[]") == ["run"], "the job's run")
+    assert f"TensorBoard: {address}" in run(viewed, "get", "shown")
+    assert json.loads(run(viewed, "get", "shown", "-o", "json"))["tensorboard"] == address
+    assert found_in(run(viewed, "tensorboard", "shown", "-d")) == address
+    (forwarder,) = forwarders(viewed)
+    assert os.getsid(forwarder) == forwarder  # of no terminal
+    viewed.kubectl("delete", "pytorchjob", "shown")
+    viewed.until(lambda: not forwarders(viewed), "nothing forwards")
+    assert not page(address)
     kinds = ("deployment", "service", "persistentvolumeclaim", "pod")
-    cluster.until(lambda: not any(cluster.get(kind)["items"] for kind in kinds), "nothing of the job left")
+    viewed.until(lambda: not any(viewed.get(kind)["items"] for kind in kinds), "nothing of the job left")
+
+
+def test_tensorboard_is_shown_again_after_its_pod_or_the_process_was_killed(viewed: Cluster) -> None:
+    address = submitted(viewed)
+    viewed.kubectl("delete", "pod", "-l", "release=shown,role=tensorboard", "--grace-period=0", "--force")
+    viewed.until(lambda: "TensorBoard" in page(address), "TensorBoard's page, of another pod")
+    for process in forwarders(viewed):
+        os.kill(process, signal.SIGKILL)
+    viewed.until(lambda: not forwarders(viewed), "nothing forwards")
+    assert "see it with: tide tensorboard shown" in run(viewed, "get", "shown")
+    again = found_in(run(viewed, "tensorboard", "shown", "-d"))
+    assert "TensorBoard" in page(again)
+    assert f"TensorBoard: {again}" in run(viewed, "get", "shown")
+    viewed.kubectl("delete", "pytorchjob", "shown")
+    viewed.until(lambda: not forwarders(viewed), "nothing forwards")
+
+
+def test_arena_shows_tensorboard_too(viewed: Cluster) -> None:
+    environment = viewed.tide.environment
+    if viewed.tide.home.stat().st_uid != os.geteuid():
+        pytest.skip("the program is the same for an ordinary user")
+    words = ("arena", "-n", viewed.kubectl.namespace)
+
+    def arena(*more: str) -> str:
+        return subprocess.run([*words, *more], env=environment, capture_output=True, text=True, check=True).stdout
+
+    address = found_in(arena(*SUBMIT))
+    assert "<title>TensorBoard</title>" in page(address)
+    assert arena("get", "shown").endswith(f"Tensorboard:\n  Your tensorboard will be available on: \n  {address}\n")
+    arena("delete", "shown")
+    viewed.until(lambda: not forwarders(viewed), "nothing forwards")
+
+
+def test_an_image_that_is_missing_is_said_and_tensorboard_comes_by_itself_later(viewed: Cluster) -> None:
+    *words, command = SUBMIT
+    said = viewed.tide.run(*words, "--tensorboard-image=later", f"-n={viewed.kubectl.namespace}", command)
+    assert "TensorBoard waits: " in said.stderr, said
+    assert not page(found_in(said.stdout))
+    assert viewed.tide.run("env", "create", "later", "--pip", "tensorboard", "--image", "later").returncode == 0
+    viewed.until(lambda: "<title>TensorBoard</title>" in page(found_in(said.stdout)), "TensorBoard")
+    viewed.kubectl("delete", "pytorchjob", "shown")
+    viewed.until(lambda: not forwarders(viewed), "nothing forwards")

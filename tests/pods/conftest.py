@@ -20,20 +20,6 @@ from springtide.kube.request import DeleteOptions, Scope
 from springtide.kube.resources import NAMESPACES, PODS, SERVICEACCOUNTS, Key
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests marked `any_user` are run on one embedded cluster."""
-    again = [item for item in items if os.geteuid() == 0 and _is_again(item)]
-    if again:
-        config.hook.pytest_deselected(items=again)
-        items[:] = [item for item in items if not _is_again(item)]
-
-
-def _is_again(item: pytest.Item) -> bool:
-    parameters = getattr(item, "callspec", None)
-    is_of_user = parameters is not None and parameters.params.get("cluster") == "user"
-    return is_of_user and item.get_closest_marker("any_user") is not None
-
-
 @pytest.fixture(scope="session", params=KINDS)
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     if request.param == "root" and os.geteuid() != 0:

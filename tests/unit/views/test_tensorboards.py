@@ -48,3 +48,18 @@ NODE = {"type": "PodScheduled", "status": "False", "message": "0/2 nodes are ava
 )
 def test_it_says_what_tensorboard_waits_for(pods: list[dict[str, Any]], sentence: str) -> None:
     assert shown(tensorboards.waits(pods), Language.ENGLISH) == sentence
+
+
+@pytest.mark.parametrize(
+    ("pods", "helped"),
+    [
+        ([], False),
+        ([pod("a", conditions=[NODE])], False),
+        ([pod("a", containerStatuses=[{"state": {"waiting": {"reason": "ContainerCreating"}}}])], False),
+        ([pod("a", containerStatuses=[{"state": {"running": {}}}])], False),
+        ([pod("a", containerStatuses=[IMAGE])], True),
+        ([pod("a", containerStatuses=[{"state": {"waiting": {"reason": "CrashLoopBackOff"}}}])], True),
+    ],
+)
+def test_what_does_not_end_by_itself_needs_help(pods: list[dict[str, Any]], helped: bool) -> None:
+    assert tensorboards.needs_help(pods) == helped

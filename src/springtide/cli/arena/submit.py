@@ -113,7 +113,7 @@ async def _warn(session: Session, client: Client, wanted: Submission, objects: S
 
 
 def _show_tensorboard(session: Session, name: str) -> None:
-    """The address is the last line on stdout; the job is submitted whether or not there is one."""
+    """The job is submitted whether or not there is one."""
     options = tensorboard_processes.options(name, session.namespace, session.globals["config"])
     try:
         started = tensorboard_processes.start(options, lambda why: session.log.info(shown(why, Language.ENGLISH)))

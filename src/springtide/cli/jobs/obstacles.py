@@ -14,9 +14,10 @@ _LISTS: Final = ("initContainers", "containers")
 
 
 def found(objects: Iterable[Obj]) -> list[str]:
-    """Each once, with what to do."""
+    """Each once, with what to do. TensorBoard's are not among them: whoever starts it waits for it, and says why."""
+    jobs = [obj for obj in objects if obj.get("kind") != "Deployment"]
     shelf = Environments(default_root())
-    reasons = (availability.obstacle(shelf, container) for obj in objects for container in _containers(obj))
+    reasons = (availability.obstacle(shelf, container) for obj in jobs for container in _containers(obj))
     return list(dict.fromkeys(reason for reason in reasons if reason))
 
 

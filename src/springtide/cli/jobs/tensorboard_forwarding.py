@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple, Protocol
 
-from springtide.cli.connecting import explained
 from springtide.cli.jobs.tensorboards import Deployed, is_there
 from springtide.kube import errors, port_forward
 from springtide.kube.client import Client
@@ -33,7 +33,7 @@ class Told(Protocol):
     def listening(self, port: int) -> None:
         """Before TensorBoard answers."""
 
-    def waits(self, why: Text) -> None: ...
+    def waits(self, why: Text, *, needs_help: bool) -> None: ...
 
     def answers(self) -> None: ...
 
@@ -45,7 +45,7 @@ class _Seen(NamedTuple):
 
 
 async def forward(client: Client, board: Deployed, port: int, told: Told) -> None:
-    """Until TensorBoard is gone, or the cluster: Failure. `port` 0 is any that is free; OSError if it is taken."""
+    """Until TensorBoard is gone, or the cluster: ApiError. `port` 0 is any that is free; OSError if it is taken."""
     # A connection that cannot be forwarded is what `told` hears of anyway, in plain words.
     logging.getLogger(port_forward.__name__).setLevel(logging.ERROR)
 
@@ -57,33 +57,34 @@ async def forward(client: Client, board: Deployed, port: int, told: Told) -> Non
 
     async with port_forward.forwarding(client, pod, tensorboards.PORT, local_port=port) as local:
         told.listening(local)
-        await _until_gone(client, board, local, told)
+        await until_gone(client, board, lambda: _answers(local), told)
 
 
-async def _until_gone(client: Client, board: Deployed, port: int, told: Told) -> None:
+async def until_gone(client: Client, board: Deployed, answers: Callable[[], Awaitable[bool]], told: Told) -> None:
+    """Tells what happens to it."""
     loop = asyncio.get_running_loop()
     answered, shown = loop.time(), ""
     while True:
         try:
             async with asyncio.timeout(_PATIENCE):
                 seen = await _seen(client, board)
-        except _LAST as error:
-            raise explained(error) from None
+        except _LAST:
+            raise
         except (errors.ApiError, TimeoutError) as error:
             if loop.time() - answered > _PATIENCE:
-                raise explained(_as_unreachable(error)) from None
+                raise _as_unreachable(error) from None
             await asyncio.sleep(_LOOK_AGAIN)
             continue
         if seen is None:
             return
         answered = loop.time()
-        if seen.serving and (seen.serving == shown or await _answers(port)):
+        if seen.serving and (seen.serving == shown or await answers()):
             if seen.serving != shown:
                 told.answers()
             shown = seen.serving
             await asyncio.sleep(_LOOK_AGAIN_AT_ONE_THAT_ANSWERS)
         else:
-            told.waits(tensorboards.waits(seen.pods))
+            told.waits(tensorboards.waits(seen.pods), needs_help=tensorboards.needs_help(seen.pods))
             shown = ""
             await asyncio.sleep(_LOOK_AGAIN)
 

@@ -2,7 +2,8 @@
 """A process in the background that forwards to a TensorBoard, and its reports to the command that has started it.
 
 The reports are lines of JSON in a pipe: the port, why TensorBoard does not answer yet, that it does, or why there is no
-forwarding. The command stops listening when it has heard enough; the process goes on.
+forwarding. The command stops listening when it has heard enough; the process closes the pipe when it is not worth to
+wait any longer, and goes on.
 """
 
 from __future__ import annotations
@@ -45,8 +46,10 @@ class Pipe:
     def listening(self, port: int) -> None:
         self._write({"port": port})
 
-    def waits(self, why: Text) -> None:
+    def waits(self, why: Text, *, needs_help: bool) -> None:
         self._write({"waits": why})
+        if needs_help:
+            self.close()
 
     def answers(self) -> None:
         self._write({"answers": True})
@@ -86,7 +89,7 @@ def start(options: Sequence[str], waiting: Callable[[Text], None], wait: float =
     finally:
         os.close(writing)
     try:
-        return _heard(_reports(reading, wait), waiting)
+        return heard(reports(reading, wait), waiting)
     finally:
         os.close(reading)
 
@@ -97,7 +100,7 @@ def options(job: str, namespace: str, kubeconfig: str = "", context: str = "") -
     return [f"{name}={value}" for name, value in named.items() if value] + ["--", job]
 
 
-def _heard(reports: Iterator[Mapping[str, Any]], waiting: Callable[[Text], None]) -> Started:
+def heard(reports: Iterator[Mapping[str, Any]], waiting: Callable[[Text], None]) -> Started:
     url, why = "", None
     for report in reports:
         if "port" in report:
@@ -119,7 +122,7 @@ def _heard(reports: Iterator[Mapping[str, Any]], waiting: Callable[[Text], None]
     return Started(url, why or text("TensorBoard starts."))
 
 
-def _reports(pipe: int, wait: float) -> Iterator[Mapping[str, Any]]:
+def reports(pipe: int, wait: float) -> Iterator[Mapping[str, Any]]:
     """Until the process has closed its end, or the time is up, which is longer as long as it has said nothing."""
     began, said, heard = time.monotonic(), b"", False
     while True:

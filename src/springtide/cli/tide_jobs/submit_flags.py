@@ -14,12 +14,22 @@ from springtide.cli.connecting import Target
 from springtide.cli.errors import ExitCode, Failure
 from springtide.cli.flags import submissions
 from springtide.cli.flags.pflag import Parsed
-from springtide.cli.jobs import creating, obstacles, preparing, running, ssh_keys, submitting, users
+from springtide.cli.jobs import (
+    creating,
+    obstacles,
+    preparing,
+    running,
+    ssh_keys,
+    submitting,
+    tensorboard_processes,
+    users,
+)
 from springtide.cli.jobs.finding import Job
 from springtide.cli.jobs.object_lines import resource_of
 from springtide.cli.jobs.submitting import Plan
 from springtide.cli.tide_jobs.manifest_output import DryRun, show_created
 from springtide.cli.tide_jobs.submit_file import wait_for
+from springtide.cli.tide_jobs.tensorboard import show_submitted
 from springtide.kube.client import Client
 from springtide.kube.resources import Key, Obj
 from springtide.manifests import checks, commands
@@ -42,6 +52,9 @@ def submit(kind: type[Submission], type_: str, line: Parsed) -> None:
     job = target.talk(lambda client: _submitted(client, target, _Asked(kind, trainer, values, given), dry_run))
     if job is None:
         return
+    if values["tensorboard"]:
+        board = tensorboard_processes.options(job.name, target.namespace, values["kubeconfig"], values["context"])
+        show_submitted(job.name, board, speaking.note if dry_run.output else speaking.say)
     if values["wait"]:
         wait_for(target, [job], values["timeout"])
     else:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 
 import click
 
@@ -24,14 +25,20 @@ from springtide.views.tensorboards import address
     epilog="""\b
 Examples:
   tide tensorboard bert
-  tide tensorboard bert -d             in the background, until the job is deleted
+  tide tensorboard bert -d
   tide tensorboard bert --port 6006"""
 )
 @cluster_options
 @options.job_argument
 @click.option("-d", "--detach", is_flag=True, help="In the background, until the job is deleted.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="A port of 127.0.0.1.  [default: a free one]")
-@click.option("--report-to", type=int, hidden=True)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="PORT",
+    help="A port of 127.0.0.1.  [default: a free one]",
+)
+@click.option("--report-to", type=int, hidden=True, help="A pipe to the command that waits.")
 def tensorboard(name: str, detach: bool, port: int, report_to: int | None, **where: str) -> None:
     """Forward a port of this machine to the TensorBoard of a job, and print the address.
 
@@ -47,7 +54,10 @@ def tensorboard(name: str, detach: bool, port: int, report_to: int | None, **whe
     try:
         if detach:
             board = target.talk(lambda client: tensorboards.deployed(client, target.namespace, name))
-            show_in_background(name, place, board, port)
+            if (known := forwarded_ports.port(board.uid)) is not None:
+                _Terminal(name).listening(known)
+            else:
+                _show_in_background(name, [f"--port={port}", *place])
         else:
             target.talk(forwarded, streams=True)
     except Failure as failure:
@@ -56,14 +66,22 @@ def tensorboard(name: str, detach: bool, port: int, report_to: int | None, **whe
         raise
 
 
-def show_in_background(name: str, place: Sequence[str], board: Deployed | None = None, port: int = 0) -> None:
-    """Prints the address as soon as there is an answer, or why there is none yet. `place` leads to the job."""
-    known = forwarded_ports.port(board.uid) if board else None
-    if known is not None:
-        _Terminal(name).listening(known)
-        return
-    started = tensorboard_processes.start([f"--port={port}", *place], speaking.note)
-    speaking.say(_shown_at(name, started.url))
+def show_submitted(name: str, place: Sequence[str], show: Callable[[Text], None]) -> None:
+    """The job is submitted whether or not there is an address."""
+    try:
+        _show_in_background(name, place, show)
+    except Failure as failure:
+        speaking.note(text("TensorBoard is not shown: {why}", why=failure.what))
+        speaking.note(text("try again with: {command}", command=f"tide tensorboard {name} -d"))
+
+
+def _show_in_background(name: str, place: Sequence[str], show: Callable[[Text], None] = speaking.say) -> None:
+    """Shows the address as soon as there is an answer, or why there is none yet. `place` leads to the job."""
+    try:
+        started = tensorboard_processes.start(place, speaking.note)
+    except OSError as error:
+        raise _cannot_listen(error, 0) from None
+    show(_shown_at(name, started.url))
     if started.waits is not None:
         speaking.note(text("It does not answer yet, but will as soon as it can."))
 
@@ -94,7 +112,8 @@ def _forwarded_by_another(board: Deployed, told: _Terminal | Pipe) -> None:
 
 
 def _cannot_listen(error: OSError, port: int) -> Failure:
-    why = text("{why}", why=error.strerror or str(error))
+    said = os.strerror(error.errno) if error.errno else str(error)
+    why = text("{why}", why=f"{error.filename}: {said}" if error.filename else said)
     if error.errno in (errno.EADDRINUSE, errno.EACCES) and error.filename is None:
         hint = text("take any that is free: leave out {option}", option="--port")
         return Failure(text("Port {port} cannot be used.", port=port), why, hint)
@@ -110,7 +129,7 @@ class _Terminal:
     def listening(self, port: int) -> None:
         speaking.say(_shown_at(self._job, address(port)))
 
-    def waits(self, why: Text) -> None:
+    def waits(self, why: Text, *, needs_help: bool) -> None:
         if (now := speaking.shown(why)) != self._shown:
             click.echo(now, err=True)
         self._shown = now
@@ -135,8 +154,8 @@ class _Noting:
         self._holder.write(port)
         self._told.listening(port)
 
-    def waits(self, why: Text) -> None:
-        self._told.waits(why)
+    def waits(self, why: Text, *, needs_help: bool) -> None:
+        self._told.waits(why, needs_help=needs_help)
 
     def answers(self) -> None:
         self._told.answers()

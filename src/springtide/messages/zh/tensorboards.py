@@ -10,6 +10,7 @@ TRANSLATIONS: Final = {
     "TensorBoard waits: {why}": "TensorBoard 在等待：{why}",
     "TensorBoard waits for a node: {why}": "TensorBoard 在等待节点：{why}",
     "TensorBoard starts.": "TensorBoard 正在启动。",
+    "Show a job's TensorBoard on this machine.": "在本机显示任务的 TensorBoard。",
     "TensorBoard answers.": "TensorBoard 已可访问。",
     "TensorBoard of {name}: {url}": "{name} 的 TensorBoard：{url}",
     "It does not answer yet, but will as soon as it can.": "它目前还不能访问，就绪后即可打开。",
@@ -21,6 +22,8 @@ TRANSLATIONS: Final = {
     "Another process is about to forward a port to the TensorBoard of {name}.": (
         "另一个进程正准备把端口转发到 {name} 的 TensorBoard。"
     ),
+    "TensorBoard is not shown: {why}": "未能显示 TensorBoard：{why}",
+    "try again with: {command}": "重试：{command}",
     "Port {port} cannot be used.": "端口 {port} 不可用。",
     "take any that is free: leave out {option}": "省略 {option}，即使用任意空闲端口",
     "TensorBoard cannot be shown on this machine.": "无法在本机显示 TensorBoard。",

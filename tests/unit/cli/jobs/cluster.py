@@ -11,7 +11,7 @@ from tests.unit.kube.fake_api import FakeApi, answer, status
 from springtide.kube.request import Request, Response
 from springtide.kube.resources import Obj
 
-_LISTED = ("pods", "configmaps", "nodes", "trainingjobs", "mpijobs", "tfjobs", "pytorchjobs")
+_LISTED = ("pods", "configmaps", "nodes", "deployments", "trainingjobs", "mpijobs", "tfjobs", "pytorchjobs")
 
 
 class FakeCluster(FakeApi):

@@ -28,4 +28,4 @@ def test_every_container_is_looked_at_and_each_reason_is_said_once(
     assert len(found) == 2
     assert "no-such-program" in found[0]
     assert "no-such-fetcher" in found[1]
-    assert obstacles.found([template(fine)]) == []
+    assert obstacles.found([template(fine), {"kind": "Deployment", **template(missing)}]) == []
