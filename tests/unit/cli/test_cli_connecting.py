@@ -4,13 +4,19 @@
 from __future__ import annotations
 
 import ssl
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from springtide.cli import connecting, places
+from springtide.cli.api_failures import explained
 from springtide.cli.connecting import Target, on_cluster
 from springtide.cli.errors import ExitCode, Failure
 from springtide.kube import errors
@@ -132,6 +138,35 @@ def test_an_error_of_the_api_becomes_message_cause_and_exit_code(error: errors.A
         Target(Connection("http://c:1"), "default").talk(fail)
     assert failure.value.exit_code == code
     assert failure.value.lines()[1] == f"cause: {error.message}"
+
+
+def certificate(born: datetime) -> bytes:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "me")])
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).serial_number(1)
+    dated = builder.not_valid_before(born).not_valid_after(born + timedelta(days=365)).public_key(key.public_key())
+    return dated.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+
+
+@pytest.mark.parametrize(
+    ("of_client", "code", "what"),
+    [
+        (
+            certificate(datetime(2020, 1, 1, tzinfo=UTC)),
+            ExitCode.NO_RIGHTS,
+            "Your certificate for this cluster has expired.",
+        ),
+        (certificate(datetime.now(UTC)), ExitCode.ERROR, "The cluster does not answer."),
+        (b"nonsense", ExitCode.ERROR, "The cluster does not answer."),
+        (b"", ExitCode.ERROR, "The cluster does not answer."),
+    ],
+    ids=["expired", "good", "unreadable", "none"],
+)
+def test_an_expired_certificate_is_named_where_the_connection_is_closed(
+    of_client: bytes, code: ExitCode, what: str
+) -> None:
+    failure = explained(errors.Unreachable("GET https://c: closed"), Connection("https://c", certificate=of_client))
+    assert (failure.exit_code, failure.lines()[0]) == (code, f"error: {what}")
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,11 @@ def test_new_workers_are_created_ready_listed_and_train(
     assert progress(MORE, Seen(job(workers=status), workers, hosts)) == expected
 
 
+@pytest.mark.parametrize("state", ["Created", "Queued", "Starting"])
+def test_ranks_do_not_train_before_their_launcher_runs(state: str) -> None:
+    assert progress(MORE, Seen(job(workers="4/4", state=state), PODS, listed(0, 1, 2, 3))) == [D, D, D, D, G]
+
+
 @pytest.mark.parametrize(
     ("workers", "hosts", "status", "expected"),
     [
