@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import importlib
-import io
 import sys
 
 import click
 from click.shell_completion import CompletionItem
 
 import springtide
-from springtide.cli import last_resort
+from springtide.cli import last_resort, standard_streams
 from springtide.cli.speaking import LANGUAGE
 
 _COMMANDS = {
@@ -134,7 +133,5 @@ def version() -> None:
 
 def main() -> None:
     sys.excepthook = last_resort.explain
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show ✓ shows a question mark
+    standard_streams.prepare()
     tide(prog_name="tide")

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import shlex
 import signal
 import ssl
 from collections.abc import Awaitable, Callable, Iterator
@@ -167,7 +168,7 @@ def _only_embedded() -> str:
 def no_cluster(cause: str) -> Failure:
     running = embedded_clusters()
     if len(running) > 1:
-        command = f"export KUBECONFIG={DataDir(places.clusters() / running[0]).kubeconfig}"
+        command = f"export KUBECONFIG={shlex.quote(str(DataDir(places.clusters() / running[0]).kubeconfig))}"
         hint = text("{number} embedded clusters run; choose one with: {command}", number=len(running), command=command)
     else:
         hint = text(
@@ -193,5 +194,11 @@ def explained(error: errors.ApiError) -> Failure:
     if isinstance(error, errors.Forbidden):
         hint = text("ask whoever runs the cluster for this right")
         return Failure(text("You may not do this."), cause, hint, ExitCode.NO_RIGHTS)
+    if isinstance(error, errors.Malformed):
+        hint = text(
+            "is the address that of a cluster, and not of a login page or a proxy? Try: {command}",
+            command="kubectl cluster-info",
+        )
+        return Failure(text("What answers is no cluster."), cause, hint)
     code = ExitCode.NOT_FOUND if isinstance(error, errors.NotFound) else ExitCode.ERROR
     return Failure(text("The cluster rejects the request."), cause, code=code)

@@ -4,18 +4,18 @@
 from __future__ import annotations
 
 import functools
-import io
 import os
 import sys
 from collections.abc import Sequence
 from typing import Final
 
-from springtide.cli import last_resort
+from springtide.cli import last_resort, standard_streams
 from springtide.cli.arena import command_tree, pflag, suggesting, usage
 from springtide.cli.arena.command_tree import GLOBAL_FLAGS, Branch, Located, Verb
 from springtide.cli.arena.errors import ArenaError, Listed
 from springtide.cli.arena.log_lines import Log
 from springtide.cli.arena.pflag import Parsed
+from springtide.messages.terminals import harmless
 
 _HERE: Final = "springtide.cli.arena"
 _OK, _ERROR, _INTERRUPTED = 0, 1, 130
@@ -77,9 +77,7 @@ ROOT: Final = Branch(
 
 def main() -> None:
     sys.excepthook = functools.partial(last_resort.explain, program="arena")
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+    standard_streams.prepare()
     sys.exit(_guarded(sys.argv[1:]))
 
 
@@ -89,7 +87,7 @@ def _guarded(words: Sequence[str]) -> int:
         run(words, log)
         sys.stdout.flush()
     except Listed as error:
-        print(error)
+        print(harmless(str(error)))
     except (ArenaError, pflag.FlagError) as error:
         log.error(str(error))
     except KeyboardInterrupt:
@@ -122,7 +120,7 @@ def run(words: Sequence[str], log: Log) -> None:
         _help(found, verb)
         return
     for warning in line.warnings:
-        print(warning, file=sys.stderr)
+        print(harmless(warning), file=sys.stderr)
     if not found.branch.entry:
         _help(found, verb)
         return

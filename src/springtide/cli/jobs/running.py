@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import msgspec
-
 from springtide.api.names import label_complaints
 from springtide.cli.connecting import Target
 from springtide.cli.errors import ExitCode, Failure
@@ -53,8 +51,8 @@ async def is_on_this_machine(client: Client, target: Target) -> bool:
         return True
     if urlsplit(target.connection.server).hostname not in _LOOPBACK:
         return False
-    response = await client.raw(Request("GET", "/version", headers={"Accept": JSON}))
-    return _OURS in str(msgspec.json.decode(response.body).get("gitVersion", ""))
+    answer = await client.document(Request("GET", "/version", headers={"Accept": JSON}))
+    return _OURS in str(answer.get("gitVersion", ""))
 
 
 def job_of(asked: Asked, namespace: str, directory: Path, *, local: bool) -> tuple[DirectoryJob, Text]:

@@ -59,7 +59,10 @@ async def user_of(client: Client, connection: Connection) -> User:
     if kind != "Bearer":
         return named(_CERTIFICATE)
     review = await client.create(_SELF_REVIEWS, {"apiVersion": _SELF_REVIEWS.api_version, "kind": _SELF_REVIEWS.kind})
-    return named(str(review["status"]["userInfo"]["username"]))
+    try:
+        return named(str(review["status"]["userInfo"]["username"]))
+    except (KeyError, TypeError):
+        raise errors.Malformed("the server does not say who you are") from None
 
 
 async def isolation_of(client: Client, connection: Connection, namespace: str, arena_namespace: str) -> Isolation:

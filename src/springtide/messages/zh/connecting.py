@@ -22,6 +22,10 @@ TRANSLATIONS: Final = {
     ),
     "is it running? Try: {command}": "集群在运行吗？请试：{command}",
     "The cluster does not answer.": "集群没有应答。",
+    "What answers is no cluster.": "应答的不是集群。",
+    "is the address that of a cluster, and not of a login page or a proxy? Try: {command}": (
+        "该地址确实是集群的地址，而不是登录页面或代理吗？请试：{command}"
+    ),
     "the credentials in the kubeconfig are missing, wrong or expired; get new ones": (
         "kubeconfig 中的凭据缺失、错误或已过期；请获取新的凭据"
     ),
