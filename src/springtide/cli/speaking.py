@@ -43,4 +43,4 @@ def page(shown_text: str) -> None:
 
 def document(written: str, *, end: bool = True) -> None:
     """To stdout: what programs read, which get every byte. A terminal does not."""
-    click.echo(harmless(written) if sys.stdout.isatty() else written, nl=end)
+    click.echo(harmless(written) if sys.stdout.isatty() else written, nl=end, color=True)  # click would strip colours

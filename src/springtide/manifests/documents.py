@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+import msgspec
 import yaml
 
 _DEEPEST: Final = 200
@@ -31,8 +32,20 @@ _Loader.yaml_implicit_resolvers = {
 
 def read(content: str) -> list[Any]:
     """yaml.YAMLError or ValueError for what is none."""
+    return _Values().of_list(_json(content) or _yaml(content))
+
+
+def _json(content: str) -> list[Any]:
+    """Empty for what is none. YAML lacks the characters that JSON writes as pairs of surrogates."""
+    try:
+        return [msgspec.json.decode(content)]
+    except (msgspec.DecodeError, RecursionError):
+        return []
+
+
+def _yaml(content: str) -> list[Any]:
     _check_depth(content)
-    return list(_Values().of_list(list(yaml.load_all(content, Loader=_Loader))))
+    return list(yaml.load_all(content, Loader=_Loader))
 
 
 def _check_depth(content: str) -> None:
@@ -40,7 +53,11 @@ def _check_depth(content: str) -> None:
     for event in yaml.parse(content, Loader=_Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
-            raise ValueError(f"it is nested more than {_DEEPEST} levels deep")
+            raise _too_deep()
+
+
+def _too_deep() -> ValueError:
+    return ValueError(f"it is nested more than {_DEEPEST} levels deep")
 
 
 class _Values:
@@ -78,6 +95,8 @@ class _Values:
             found, count = self._known[id(value)]
             self._add(count)
             return found
+        if len(self._open) >= _DEEPEST:
+            raise _too_deep()
         self._open.add(id(value))
         before = self._count
         self._add(1)
