@@ -38,6 +38,12 @@ def explained(error: errors.ApiError, connection: config.Connection) -> Failure:
     if isinstance(error, errors.Forbidden):
         hint = text("ask whoever runs the cluster for this right")
         return Failure(text("You may not do this."), cause, hint, ExitCode.NO_RIGHTS)
+    if isinstance(error, errors.Malformed):
+        hint = text(
+            "is the address that of a cluster, and not of a login page or a proxy? Try: {command}",
+            command="kubectl cluster-info",
+        )
+        return Failure(text("What answers is no cluster."), cause, hint)
     code = ExitCode.NOT_FOUND if isinstance(error, errors.NotFound) else ExitCode.ERROR
     return Failure(text("The cluster rejects the request."), cause, code=code)
 

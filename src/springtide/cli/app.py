@@ -6,7 +6,6 @@ from __future__ import annotations
 import copy
 import importlib
 import inspect
-import io
 import os
 import sys
 from typing import Final
@@ -16,7 +15,7 @@ from click.shell_completion import CompletionItem
 
 import springtide
 from springtide import messages
-from springtide.cli import last_resort
+from springtide.cli import last_resort, standard_streams
 from springtide.cli.command_table import ALIASES, COMMANDS, FIRST_STEPS, HEADINGS, OTHER_WORDS
 from springtide.cli.speaking import LANGUAGE
 from springtide.messages import Language, Text, text
@@ -140,8 +139,6 @@ def version() -> None:
 
 def main() -> None:
     sys.excepthook = last_resort.explain
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show ✓ shows a question mark
+    standard_streams.prepare()
     plugin = os.path.basename(sys.argv[0]) == "kubectl-tide"
     tide(prog_name="kubectl tide" if plugin else "tide", complete_var="_TIDE_COMPLETE")

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import shlex
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -208,7 +209,7 @@ def _only_embedded() -> str:
 def no_cluster(cause: str) -> Failure:
     running = embedded_clusters()
     if len(running) > 1:
-        command = f"export KUBECONFIG={DataDir(places.clusters() / running[0]).kubeconfig}"
+        command = f"export KUBECONFIG={shlex.quote(str(DataDir(places.clusters() / running[0]).kubeconfig))}"
         hint = text("{number} embedded clusters run; choose one with: {command}", number=len(running), command=command)
     else:
         hint = text(

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 from springtide.cli.places import trouble_log
+from springtide.messages.terminals import harmless
 
 
 def explain(
@@ -20,7 +21,7 @@ def explain(
 ) -> None:
     if issubclass(kind, KeyboardInterrupt):
         return
-    what = traceback.format_exception_only(kind, error)[-1].strip()
+    what = harmless(traceback.format_exception_only(kind, error)[-1].strip())
     print(f"Error: {program} failed unexpectedly: {what}", file=sys.stderr)
     log = _recorded("".join(traceback.format_exception(kind, error, trace)))
     if log is not None:

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 
 from springtide import messages
 from springtide.messages import Language, Text
+from springtide.messages.terminals import harmless
 
 LANGUAGE = "springtide.language"
 """The root context's meta entry for `--lang`. A program that speaks one language only sets it."""
@@ -32,3 +34,13 @@ def say(message: Text) -> None:
 def note(message: Text) -> None:
     """To stderr: progress, notices."""
     click.echo(shown(message), err=True)
+
+
+def page(shown_text: str) -> None:
+    """To stdout: a table or a page for people, with texts of anybody."""
+    click.echo(harmless(shown_text))
+
+
+def document(written: str, *, end: bool = True) -> None:
+    """To stdout: what programs read, which get every byte. A terminal does not."""
+    click.echo(harmless(written) if sys.stdout.isatty() else written, nl=end, color=True)  # click would strip colours

@@ -8,8 +8,10 @@ aiohttp, which is imported when the first one begins.
 from __future__ import annotations
 
 import http.client
+import select
 import socket
 import ssl
+import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Final, cast
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 _HTTPS_PORT: Final = 443
 _HTTP_PORT: Final = 80
+LARGEST: Final = 1 << 29
+"""Bytes of an answer; a page of the largest objects has less."""
+_PIECE: Final = 1 << 20
 _CLOSED: Final = (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError)
 
 
@@ -53,6 +58,8 @@ class BlockingTransport:
 
     def _attempt(self, request: Request, headers: dict[str, str]) -> Response:
         complete = False
+        if self._kept is not None and _is_stale(self._kept):
+            self._hang_up()
         try:
             response = self._exchange(self._kept or self._connect(request), request, headers)
             complete = True
@@ -64,11 +71,13 @@ class BlockingTransport:
                 self._hang_up()  # after half a response, or Ctrl-C, the connection cannot be used again
 
     def _exchange(self, kept: http.client.HTTPConnection, request: Request, headers: dict[str, str]) -> Response:
+        deadline = time.monotonic() + self._seconds(request)
         if kept.sock is not None:
             kept.sock.settimeout(self._seconds(request))
         kept.request(request.method, request.target, body=request.body or None, headers=headers)
+        connected = kept.sock  # `kept` forgets it where the server says that it will close the connection
         response = kept.getresponse()
-        body = response.read()
+        body = _body(response, connected, deadline)
         if response.will_close:
             self._hang_up()
         return Response(response.status, cast(Mapping[str, str], response.headers), body)
@@ -118,6 +127,32 @@ class BlockingTransport:
         self._hang_up()
         if self._streams is not None:
             await self._streams.close()
+
+
+def _is_stale(kept: http.client.HTTPConnection) -> bool:
+    """Whether the server has closed the idle connection. A request that changes something could not be repeated."""
+    if kept.sock is None:
+        return False
+    readable, _, _ = select.select([kept.sock], [], [], 0)
+    return bool(readable)
+
+
+def _body(response: http.client.HTTPResponse, connected: socket.socket, deadline: float) -> bytes:
+    """All of it in time: a server that sends a byte now and then would never time out otherwise."""
+    pieces, size = [], 0
+    while piece := response.read1(_PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        if size > LARGEST:
+            raise http.client.HTTPException(f"the answer has more than {LARGEST >> 20} MiB")
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        connected.settimeout(left)
+    response.close()  # it knows its end only where one more byte was asked for
+    if response.length:
+        raise http.client.IncompleteRead(b"".join(pieces), response.length)
+    return b"".join(pieces)
 
 
 class _Tls(http.client.HTTPSConnection):

@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -39,8 +39,13 @@ class Listing:
     version: str
 
 
+class _PageMetadata(msgspec.Struct):
+    next: str = msgspec.field(name="continue", default="")
+    version: str = msgspec.field(name="resourceVersion", default="")
+
+
 class _Page(msgspec.Struct):
-    metadata: dict[str, Any]
+    metadata: _PageMetadata
     items: list[msgspec.Raw] | None = None
 
 
@@ -77,7 +82,12 @@ class Client:
     async def get(
         self, resource: Resource, key: Key, *, subresource: str = "", query: Mapping[str, str] = NO_QUERY
     ) -> Obj:
-        return await self._object(request.get(resource, key, subresource, query))
+        wanted = request.get(resource, key, subresource, query)
+        if subresource:
+            return await self._object(wanted)
+        return {"apiVersion": resource.api_version, "kind": resource.kind} | _object(
+            (await self.raw(wanted)).body, named=True
+        )
 
     async def find(self, resource: Resource, key: Key) -> Obj | None:
         """Like get, with None for an object that does not exist."""
@@ -95,7 +105,7 @@ class Client:
         raws, found = await self.list_raw(resource, scope, version=version)
         header = {"apiVersion": resource.api_version, "kind": resource.kind}
         # Built-in kinds lack these two fields in lists, but have them everywhere else.
-        return Listing([header | msgspec.json.decode(raw) async for raw in in_slices(raws)], found)
+        return Listing([header | _object(raw, named=True) async for raw in in_slices(raws)], found)
 
     async def list_raw(
         self, resource: Resource, scope: Scope = EVERYTHING, *, version: str = ""
@@ -105,11 +115,13 @@ class Client:
         token = ""
         while True:
             response = await self.raw(request.list_page(resource, scope, self._page, token, version))
-            page = msgspec.json.decode(response.body, type=_Page)
+            page = errors.decoded(response.body, _Page)
             raws += page.items or ()
-            token = page.metadata.get("continue", "")
+            if page.metadata.next and page.metadata.next == token:
+                raise errors.Malformed(f"the server's list of {resource} never ends")
+            token = page.metadata.next
             if not token:
-                return raws, page.metadata.get("resourceVersion", "")
+                return raws, page.metadata.version
 
     # Writing
 
@@ -178,6 +190,10 @@ class Client:
             await asyncio.sleep(min(error.retry_after or 0.0, LONGEST_WAIT))
         raise AssertionError("unreachable: the last round returns or raises")
 
+    async def document(self, wanted: Request) -> dict[str, Any]:
+        """The JSON of a successful response that is no object, such as a version or what a group serves."""
+        return errors.decoded((await self.raw(wanted)).body, dict[str, Any])
+
     def lines(self, wanted: Request) -> AsyncGenerator[bytes, None]:
         """The lines of a streamed response, such as a watch or followed logs. Close the generator when done."""
         return self._transport.stream(wanted)
@@ -191,9 +207,23 @@ class Client:
         return websockets_of(self._transport).websocket(wanted, protocols)
 
     async def _object(self, wanted: Request) -> Obj:
-        response = await self.raw(wanted)
-        decoded: Obj = msgspec.json.decode(response.body)
-        return decoded
+        return _object((await self.raw(wanted)).body)
+
+
+def _object(encoded: bytes | msgspec.Raw, *, named: bool = False) -> Obj:
+    """With metadata as callers rely on it, `named` where it is an object that was asked for, and no Status."""
+    found = errors.decoded(encoded, dict[str, Any])
+    metadata = found.get("metadata", None if named else {})
+    if not (
+        isinstance(metadata, dict)
+        and (isinstance(metadata.get("name"), str) or not named)
+        and all(isinstance(metadata.get(name) or {}, dict) for name in _MAPS)
+    ):
+        raise errors.Malformed("the server's answer is no object of a Kubernetes API: its metadata is broken")
+    return found
+
+
+_MAPS: Final = ("labels", "annotations")
 
 
 def _asked_to_wait(response: Response) -> bool:

@@ -8,17 +8,22 @@ Classes follow the machine-readable `reason` of a Kubernetes `Status`, and the H
     ├── BadRequest              ├── Conflict            ├── Unreachable: no answer at all
     ├── Unauthorized            ├── AlreadyExists       ├── TooManyRequests
     ├── Forbidden               ├── Invalid             └── ServerError
-    ├── NotFound                ├── TooLarge                └── Unavailable
-    ├── MethodNotAllowed        ├── UnsupportedMediaType
+    ├── NotFound                ├── TooLarge                ├── Unavailable
+    ├── MethodNotAllowed        ├── UnsupportedMediaType    └── Malformed
     └── Expired: list again (HTTP 410, reason Expired or Gone)
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final, TypeVar
 
 import msgspec
+
+T = TypeVar("T")
+_LONGEST: Final = 1024
+"""Bytes of a message."""
+_LONGEST_QUOTE: Final = 80
 
 
 class ApiError(Exception):
@@ -41,7 +46,8 @@ class ApiError(Exception):
     @property
     def causes(self) -> list[dict[str, str]]:
         """For `Invalid`: one entry per wrong field, with `field`, `reason` and `message`."""
-        return list(self.details.get("causes") or ())
+        found = self.details.get("causes")
+        return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
     def has_cause(self, reason: str) -> bool:
         return any(cause.get("reason") == reason for cause in self.causes)
@@ -103,6 +109,10 @@ class Unavailable(ServerError):
     """The server, or something it depends on, is not ready."""
 
 
+class Malformed(ServerError):
+    """The response says success, but is none of a Kubernetes API: of a login page, for instance."""
+
+
 class Unreachable(ApiError):
     """No response: refused, reset, timed out, bad certificate. The request may or may not have been carried out."""
 
@@ -145,11 +155,12 @@ _BY_CODE: dict[int, type[ApiError]] = {
 
 def from_status(status: Mapping[str, Any], retry_after: float | None = None) -> ApiError:
     """The exception for a decoded `Status` object, such as the one in a watch's ERROR event."""
-    code = int(status.get("code") or 0)
-    reason = str(status.get("reason") or "")
-    details = status.get("details") or {}
-    if retry_after is None and details.get("retryAfterSeconds"):
-        retry_after = float(details["retryAfterSeconds"])
+    given, reason = status.get("code"), str(status.get("reason") or "")
+    code = given if isinstance(given, int) else 0
+    details = found if isinstance(found := status.get("details"), dict) else {}
+    wait = details.get("retryAfterSeconds")
+    if retry_after is None and wait and isinstance(wait, int | float):
+        retry_after = float(wait)
     message = str(status.get("message") or reason or f"the server answered {code}")
     return _class_for(code, reason)(message, code=code, reason=reason, details=details, retry_after=retry_after)
 
@@ -164,8 +175,17 @@ def from_answer(code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
     if isinstance(status, dict) and status.get("kind") == "Status":
         return from_status({**status, "code": status.get("code") or code}, retry_after)
     # From a proxy or a plain handler, not from Kubernetes: the body is the message.
-    message = body.decode(errors="replace").strip()[:1024] or f"the server answered {code}"
+    message = body[:_LONGEST].decode(errors="replace").strip() or f"the server answered {code}"
     return _class_for(code, "")(message, code=code, retry_after=retry_after)
+
+
+def decoded(body: bytes | msgspec.Raw, type_: type[T]) -> T:
+    """The body of a response of success; Malformed if it is none of this type."""
+    try:
+        return msgspec.json.decode(body, type=type_)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        begin = " ".join(bytes(body)[:_LONGEST_QUOTE].decode(errors="replace").split())
+        raise Malformed(f"the server's answer is none of a Kubernetes API ({error}): {begin}") from None
 
 
 def _class_for(code: int, reason: str) -> type[ApiError]:

@@ -166,11 +166,4 @@ def exit_code(status: Mapping[str, Any]) -> int:
             code = str(cause.get("message", ""))
             if code.isascii() and code.isdigit():
                 return int(code)
-    raise _failure(status)
-
-
-def _failure(status: Mapping[str, Any]) -> errors.ApiError:
-    try:
-        return errors.from_status(status)
-    except (ValueError, TypeError, AttributeError):
-        return errors.ServerError("the exit status of the command cannot be read")
+    raise errors.from_status(status)

@@ -6,8 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-import msgspec
-
 from springtide.kube import errors, request
 from springtide.kube.client import Client
 from springtide.kube.request import Request
@@ -52,8 +50,7 @@ async def kept(client: Client, namespace: str, labels: str = "") -> list[Obj]:
     query = {"labelSelector": labels} if labels else {}
     path = request.path_of(KEPT, namespace)
     try:
-        response = await client.raw(Request("GET", path, query))
+        found: list[Obj] = (await client.document(Request("GET", path, query))).get("items") or []
     except (errors.NotFound, errors.Forbidden):
         return []
-    found: list[Obj] = msgspec.json.decode(response.body)["items"]
     return found

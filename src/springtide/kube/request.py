@@ -15,6 +15,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from springtide.kube import errors
 from springtide.kube.resources import PODS, Key, Obj, Resource
 
 JSON = "application/json"
@@ -37,7 +38,7 @@ class Request:
     @property
     def target(self) -> str:
         """Path and query as in the first line of an HTTP request."""
-        query = urlencode([*self.query.items(), *self.repeated])
+        query = urlencode([*self.query.items(), *self.repeated], errors="replace")
         return f"{self.path}?{query}" if query else self.path
 
 
@@ -157,19 +158,19 @@ def create(resource: Resource, obj: Obj, on: Key | None, subresource: str, query
     owner."""
     key = on or Key(Key.of(obj).namespace, "")
     path = path_of(resource, key.namespace, key.name, subresource)
-    return Request("POST", path, query, _sending(JSON), msgspec.json.encode(obj))
+    return Request("POST", path, query, _sending(JSON), _encoded(obj))
 
 
 def replace(resource: Resource, obj: Obj, subresource: str, query: Mapping[str, str]) -> Request:
     path = _path_to(resource, Key.of(obj), subresource)
-    return Request("PUT", path, query, _sending(JSON), msgspec.json.encode(obj))
+    return Request("PUT", path, query, _sending(JSON), _encoded(obj))
 
 
 def patch(
     resource: Resource, key: Key, body: object, kind: Patch, subresource: str, query: Mapping[str, str]
 ) -> Request:
     path = _path_to(resource, key, subresource)
-    return Request("PATCH", path, query, _sending(kind.value), msgspec.json.encode(body))
+    return Request("PATCH", path, query, _sending(kind.value), _encoded(body))
 
 
 def delete(resource: Resource, key: Key, options: DeleteOptions) -> Request:
@@ -210,7 +211,21 @@ def _path_to(resource: Resource, key: Key, subresource: str = "") -> str:
 
 
 def _segment(name: str) -> str:
-    return quote(name, safe=":@")
+    """A part of a path; NotFound for what no object can be called. Proxies and servers take `..` for a step up, and
+    would address something else."""
+    if name in (".", ".."):
+        raise errors.NotFound(f'"{name}" is no name of an object', code=404, reason="NotFound")
+    try:
+        return quote(name, safe=":@")
+    except UnicodeEncodeError:
+        raise errors.NotFound("a name of an object is UTF-8 text", code=404, reason="NotFound") from None
+
+
+def _encoded(body: object) -> bytes:
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:  # of arguments of a program in another encoding
+        raise errors.BadRequest("a text in it is not UTF-8", code=400, reason="BadRequest") from None
 
 
 def _sending(media_type: str) -> dict[str, str]:

@@ -10,9 +10,12 @@ command line and the console show them in the user's language.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
+
+from springtide.messages.terminals import harmless
 
 
 class Language(Enum):
@@ -32,7 +35,8 @@ class FromOperator(NamedTuple):
 
 
 def text(template: str, **values: object) -> Text:
-    """Values may be messages themselves."""
+    """Values may be messages themselves. Texts among them may be of anybody: they are shown without what a terminal
+    would obey."""
     return Text(template, values)
 
 
@@ -49,8 +53,10 @@ def shown(message: Text, language: Language) -> str:
 
 def _shown(value: object, language: Language) -> object:
     if isinstance(value, FromOperator):
-        return recorded_text(value.said, language)
-    return shown(value, language) if isinstance(value, Text) else value
+        return harmless(recorded_text(value.said, language))
+    if isinstance(value, Text):
+        return shown(value, language)
+    return harmless(os.fspath(value)) if isinstance(value, (str, os.PathLike)) else value
 
 
 def recorded_text(said: str, language: Language) -> str:

@@ -11,6 +11,9 @@ import zlib
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from springtide.messages.terminals import harmless
+from springtide.views.tamed import tamed
+
 LONGEST: Final = 256 << 10
 """Bytes of a line; a longer one is shown as several."""
 
@@ -148,11 +151,16 @@ class Selection:
 
 
 def shown(line: Line, *, prefix: str = "", timestamps: bool = False, colour: int = 0, terminal: bool = False) -> bytes:
-    """A line with its end. `colour` is for the prefix; 0 is none. On a terminal with a prefix, of text that a program
-    overwrites with carriage returns only the last version is shown, as its progress bar would end."""
+    """A line with its end. `colour` is for the prefix; 0 is none.
+
+    On a terminal programs control nothing. With a prefix, of text that a program overwrites with carriage returns only
+    the last version is shown, as its progress bar would end.
+    """
     text = line.text
     if prefix and terminal:
         text = text.rstrip(b"\r").rpartition(b"\r")[2]
+    if terminal:
+        text, prefix = tamed(text), harmless(prefix)
     start = prefix.encode()
     if start:
         start = b"\x1b[%dm%s\x1b[0m " % (colour, start) if colour else start + b" "

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from springtide.messages.terminals import harmless
+
 PADDING: Final = 2
 _ELLIPSIS: Final = "…"
 _WIDE: Final = ("W", "F")
@@ -67,9 +69,7 @@ def _width(character: str) -> int:
 
 def printable(text: str) -> str:
     """The text in one line, without characters that a terminal would obey: messages quote what programs wrote."""
-    if text.isprintable():
-        return text
-    return "".join(each for each in " ".join(text.split()) if unicodedata.category(each) != "Cc")
+    return text if text.isprintable() else harmless(" ".join(text.split()))
 
 
 def shortened(text: str, width: int) -> str:

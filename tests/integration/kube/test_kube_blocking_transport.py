@@ -7,15 +7,19 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import repeat
 from typing import Any
 
 import pytest
 
-from springtide.kube import errors
+from springtide.kube import blocking_transport, errors
 from springtide.kube.blocking_transport import BlockingTransport, suits
 from springtide.kube.config import Connection, bearer
 from springtide.kube.request import Request, Response
+
+_PATIENCE = 20.0
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -31,6 +35,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
             self.close_connection = True
             return
+        if self.path in ("/endless", "/drops", "/half"):
+            self._part()
+            return
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         said = f"{self.headers['Authorization']} {self.headers['Content-Type']} ".encode() + body
         self.send_response(201)
@@ -40,6 +47,18 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(said)
         if self.path == "/last":  # said to be kept, and closed
             self.close_connection = True
+
+    def _part(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(1 << 40))
+        self.end_headers()
+        self.close_connection = True
+        pieces = {"/endless": repeat(b" " * (1 << 20)), "/drops": repeat(b" "), "/half": [b"half"]}[self.path]
+        with suppress(OSError):
+            for piece in pieces:
+                self.wfile.write(piece)
+                if len(piece) == 1 and self.server.ending.wait(0.01):  # type: ignore[attr-defined]
+                    return
 
     do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = _answer
 
@@ -53,6 +72,12 @@ class _Service(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.seen: list[tuple[str, str, int]] = []
         self.ending = threading.Event()
+        self.closed = threading.Event()
+        """A connection has been closed."""
+
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        self.closed.set()
 
     @property
     def url(self) -> str:
@@ -115,3 +140,34 @@ def test_a_server_that_is_not_there_is_unreachable() -> None:
 def test_a_proxy_is_for_the_other_transport() -> None:
     assert suits(Connection("https://a"))
     assert not suits(Connection("https://a", proxy="http://b"))
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "POST", "DELETE"])
+def test_a_writing_request_after_a_pause_is_sent_on_a_new_connection(service: _Service, method: str) -> None:
+    """As after a question that the user answers later than the server waits."""
+
+    async def talked() -> None:
+        transport = BlockingTransport(Connection(service.url, credentials=bearer("secret")))
+        await transport.send(Request("GET", "/last"))
+        assert service.closed.wait(_PATIENCE)
+        await transport.send(Request(method, "/write"))
+        await transport.close()
+
+    asyncio.run(talked())
+    assert [path for _, path, _ in service.seen] == ["/last", "/write"]
+
+
+def test_an_answer_that_never_ends_is_cut_off(service: _Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocking_transport, "LARGEST", 4 << 20)
+    with pytest.raises(errors.Unreachable, match="more than 4 MiB"):
+        asyncio.run(sent(service, Request("GET", "/endless")))
+
+
+def test_a_byte_now_and_then_does_not_hold_up_the_timeout(service: _Service) -> None:
+    with pytest.raises(errors.Unreachable, match="timed out"):
+        asyncio.run(sent(service, Request("GET", "/drops", timeout=0.2)))
+
+
+def test_half_an_answer_is_none(service: _Service) -> None:
+    with pytest.raises(errors.Unreachable, match="IncompleteRead"):
+        asyncio.run(sent(service, Request("GET", "/half")))

@@ -9,7 +9,7 @@ from tests.unit.kube.fake_api import FakeApi, answer, status
 
 from springtide.kube import errors
 from springtide.kube.client import REPEATS, Client
-from springtide.kube.request import DeleteOptions, Patch, Scope
+from springtide.kube.request import DeleteOptions, Patch, Request, Response, Scope
 from springtide.kube.resources import CONFIGMAPS, PODS, Key
 
 KEY = Key("default", "c")
@@ -112,3 +112,48 @@ async def test_without_retry_after_nothing_is_repeated(
     with pytest.raises(expected):
         await client.get(CONFIGMAPS, KEY)
     assert len(api.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>please log in</html>",
+        b"[]",
+        b"3",
+        b'{"items": [',
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"metadata": 3}',
+        b'{"metadata": {"name": null}}',
+        b'{"metadata": {"name": "c", "labels": ["a"]}}',
+        b'{"metadata": {"name": "c", "annotations": "a"}}',
+    ],
+)
+async def test_an_answer_that_is_no_object_is_malformed(api: FakeApi, client: Client, body: bytes) -> None:
+    api.answers.append(Response(200, {}, body))
+    with pytest.raises(errors.Malformed, match="of a Kubernetes API"):
+        await client.get(CONFIGMAPS, KEY)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"items": []}', b'{"metadata": null}', b'{"metadata": {}, "items": [1]}', b'{"metadata": {}, "items": [{}]}'],
+)
+async def test_a_list_of_anything_else_is_malformed(api: FakeApi, client: Client, body: bytes) -> None:
+    api.answers.append(Response(200, {}, body))
+    with pytest.raises(errors.Malformed):
+        await client.list(CONFIGMAPS)
+
+
+async def test_a_list_without_an_end_is_malformed(api: FakeApi, client: Client) -> None:
+    api.answers += [answer({"metadata": {"continue": "more"}, "items": []})] * 2
+    with pytest.raises(errors.Malformed, match="never ends"):
+        await client.list(CONFIGMAPS)
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"<html>"])
+async def test_a_document_is_json_of_an_object(api: FakeApi, client: Client, body: bytes) -> None:
+    api.answers.append(Response(200, {}, body))
+    with pytest.raises(errors.Malformed):
+        await client.document(Request("GET", "/version"))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -64,3 +66,20 @@ def test_causes_can_be_asked_for_by_reason() -> None:
     error = errors.from_status({"reason": "Forbidden", "details": {"causes": [{"reason": "NamespaceTerminating"}]}})
     assert error.has_cause("NamespaceTerminating")
     assert not error.has_cause("FieldManagerConflict")
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"code": "abc"},
+        {"code": [1]},
+        {"code": 404, "details": [1]},
+        {"code": 404, "details": {"causes": 3, "retryAfterSeconds": "soon"}},
+        {"code": 404, "details": {"causes": ["a", {"reason": "b"}]}},
+        {"code": None, "message": {"a": 1}, "reason": 7},
+    ],
+)
+def test_a_status_of_any_shape_is_an_error_of_ours(status: dict[str, Any]) -> None:
+    found = errors.from_answer(404, {}, msgspec.json.encode({"kind": "Status", **status}))
+    assert isinstance(found.message, str)
+    assert not found.has_cause("x")

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 import msgspec
 import pytest
 
-from springtide.kube import request
-from springtide.kube.request import DeleteOptions, Patch, Scope
+from springtide.kube import errors, request
+from springtide.kube.request import DeleteOptions, Patch, Request, Scope
 from springtide.kube.resources import CLUSTERROLES, DEPLOYMENTS, NODES, PODS, Key, Resource
 
 
@@ -81,3 +83,24 @@ def test_delete_options_say_only_what_was_asked() -> None:
         "preconditions": {"uid": "u", "resourceVersion": "7"},
         "dryRun": ["All"],
     }
+
+
+@pytest.mark.parametrize("name", [".", "..", "\udcff"])
+def test_what_is_no_name_never_becomes_a_path(name: str) -> None:
+    for key in (Key("default", name), Key(name, "p")):
+        with pytest.raises(errors.NotFound):
+            request.get(PODS, key)
+
+
+@pytest.mark.parametrize("name", ["a/b", "../..", "a?b", "a#b", "a%2e", "a\r\nHost: b", "a b", "..."])
+def test_any_other_name_stays_one_part_of_the_path(name: str) -> None:
+    path = request.get(PODS, Key("default", name)).target
+    begin, _, last = path.rpartition("/")
+    assert begin == "/api/v1/namespaces/default/pods"
+    assert unquote(last) == name
+
+
+def test_bytes_of_another_encoding_are_refused_before_they_are_sent() -> None:
+    with pytest.raises(errors.BadRequest, match="not UTF-8"):
+        request.create(PODS, {"metadata": {"name": "p", "namespace": "d"}, "a": "\udcff"}, None, "", {})
+    assert Request("GET", "/", {"container": "\udcff"}).target == "/?container=%3F"

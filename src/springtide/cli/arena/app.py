@@ -4,19 +4,19 @@
 from __future__ import annotations
 
 import functools
-import io
 import os
 import sys
 from collections.abc import Sequence
 from typing import Final
 
-from springtide.cli import last_resort
+from springtide.cli import last_resort, standard_streams
 from springtide.cli.arena import command_tree, suggesting, usage
 from springtide.cli.arena.command_tree import GLOBAL_FLAGS, Branch, Located, Verb
 from springtide.cli.arena.errors import ArenaError, Listed
 from springtide.cli.arena.log_lines import Log
 from springtide.cli.flags import pflag
 from springtide.cli.flags.pflag import Parsed
+from springtide.messages.terminals import harmless
 
 _HERE: Final = "springtide.cli.arena"
 _OK, _ERROR, _INTERRUPTED = 0, 1, 130
@@ -78,9 +78,7 @@ ROOT: Final = Branch(
 
 def main() -> None:
     sys.excepthook = functools.partial(last_resort.explain, program="arena")
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+    standard_streams.prepare()
     sys.exit(_guarded(sys.argv[1:]))
 
 
@@ -90,7 +88,7 @@ def _guarded(words: Sequence[str]) -> int:
         run(words, log)
         sys.stdout.flush()
     except Listed as error:
-        print(error)
+        print(harmless(str(error)))
     except (ArenaError, pflag.FlagError) as error:
         log.error(str(error))
     except KeyboardInterrupt:
@@ -123,7 +121,7 @@ def run(words: Sequence[str], log: Log) -> None:
         _help(found, verb)
         return
     for warning in line.warnings:
-        print(warning, file=sys.stderr)
+        print(harmless(warning), file=sys.stderr)
     if not found.branch.entry:
         _help(found, verb)
         return

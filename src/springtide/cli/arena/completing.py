@@ -16,6 +16,7 @@ from springtide.cli.arena.completion import SCRIPTS
 from springtide.cli.arena.errors import ArenaError
 from springtide.cli.arena.log_lines import Log
 from springtide.cli.arena.session import Session
+from springtide.cli.completion.words import is_plain
 from springtide.cli.errors import Failure
 from springtide.cli.flags import pflag
 from springtide.cli.flags.pflag import Flag, Kind, Parsed
@@ -112,7 +113,7 @@ def _asked(flags: Sequence[Flag], words: Sequence[str], ask: Any) -> list[str]:
         found: list[str] = session.talk(lambda client: ask(client, line, session))
     except (pflag.FlagError, pflag.HelpWanted, ArenaError, Failure):
         return []
-    return sorted(found)
+    return sorted(filter(is_plain, found))
 
 
 def _whole(flags: Sequence[Flag], words: Sequence[str]) -> Sequence[str]:

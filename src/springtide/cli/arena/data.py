@@ -6,6 +6,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
+from springtide.cli.arena import outputs
 from springtide.cli.arena.command_tree import Verb
 from springtide.cli.arena.session import Session
 from springtide.cli.flags.pflag import Flag, Kind, Parsed
@@ -21,7 +22,7 @@ def list_claims(session: Session, line: Parsed) -> None:
     everywhere = line.values["allNamespaces"]
     scope = Scope("" if everywhere else session.namespace)
     claims = session.talk(lambda client: client.list(PERSISTENTVOLUMECLAIMS, scope)).items
-    print(table(claims, datetime.now(UTC), with_namespace=everywhere), end="")
+    outputs.show_page(table(claims, datetime.now(UTC), with_namespace=everywhere))
 
 
 def table(claims: list[Obj], now: datetime, *, with_namespace: bool) -> str:

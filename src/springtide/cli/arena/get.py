@@ -39,7 +39,7 @@ def get(session: Session, line: Parsed) -> None:
         outputs.show(form, documents.arena_document(view, now, tensorboard))
         return
     page = arena_tables.job_page(view, now, gpus=line.values["gpus"], tensorboard=tensorboard, events=events)
-    print(page, end="")
+    outputs.show_page(page)
 
 
 async def job_of(session: Session, client: Client, name: str, trainer: Trainer | None) -> Job:

@@ -29,7 +29,7 @@ def list_jobs(session: Session, line: Parsed) -> None:
     if with_pods:
         outputs.show(form, [documents.arena_document(view, now) for view in views])
     else:
-        print(arena_tables.job_list(views, now, all_namespaces=everywhere), end="")
+        outputs.show_page(arena_tables.job_list(views, now, all_namespaces=everywhere))
 
 
 async def views_of(

@@ -18,6 +18,7 @@ from enum import IntEnum
 from typing import Final
 
 from springtide.cli.flags.pflag import quoted
+from springtide.messages.terminals import harmless
 
 
 class Level(IntEnum):
@@ -65,7 +66,7 @@ class Log:
 def on_terminal(level: Level, message: str, elapsed: int, *, colours: bool) -> str:
     word = _NAMES[level].upper()[:4]
     shown = f"\x1b[{_COLOURS[level]}m{word}\x1b[0m" if colours else word
-    return f"{shown}[{elapsed:04d}] {message.removesuffix(chr(10)):<{_WIDTH}} "
+    return f"{shown}[{elapsed:04d}] {harmless(message).removesuffix(chr(10)):<{_WIDTH}} "
 
 
 def in_file(level: Level, message: str, now: datetime) -> str:

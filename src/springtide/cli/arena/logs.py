@@ -18,6 +18,7 @@ from springtide.cli.flags.pflag import Flag, Kind, Parsed
 from springtide.cli.jobs import one_log
 from springtide.kube.client import Client
 from springtide.kube.logs import LogOptions
+from springtide.views import tamed
 from springtide.views.ages import instant
 from springtide.views.trainers import Trainer
 
@@ -34,11 +35,17 @@ def logs(session: Session, line: Parsed) -> None:
 async def _print(session: Session, client: Client, name: str, trainer: Trainer | None, line: Parsed) -> None:
     job = await job_of(session, client, name, trainer)
 
-    def write(data: bytes) -> None:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+    output, tame = sys.stdout.buffer, tamed.Stream() if sys.stdout.isatty() else None
 
-    await one_log.show(client, job, line.values["instance"], _options(line.values), write)
+    def write(data: bytes) -> None:
+        output.write(tame.feed(data) if tame else data)
+        output.flush()
+
+    try:
+        await one_log.show(client, job, line.values["instance"], _options(line.values), write)
+    finally:
+        if tame:
+            output.write(tame.end())
 
 
 def _options(values: Mapping[str, Any]) -> LogOptions:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Final
 
 from springtide.cli.arena.errors import ArenaError
 from springtide.cli.flags.pflag import Flag, Kind, Parsed
+from springtide.messages.terminals import harmless
 from springtide.views import documents, formats
 
 OUTPUT: Final = Flag("output", Kind.STRING, "format: wide, json or yaml", short="o", default="wide")
@@ -21,9 +23,16 @@ def chosen(line: Parsed) -> str:
 
 
 def show(form: str, document: dict[str, Any] | list[dict[str, Any]]) -> None:
+    """For programs, which get every byte; a terminal does not."""
     if form == "json":
-        print(formats.json_text(document), end="")
+        written = formats.json_text(document)
     elif isinstance(document, list):
-        print(formats.yaml_text([documents.arena_yaml(each) for each in document]), end="")
+        written = formats.yaml_text([documents.arena_yaml(each) for each in document])
     else:
-        print(formats.yaml_text(documents.arena_yaml(document)), end="")
+        written = formats.yaml_text(documents.arena_yaml(document))
+    print(harmless(written) if sys.stdout.isatty() else written, end="")
+
+
+def show_page(page: str) -> None:
+    """For people, with texts of anybody."""
+    print(harmless(page), end="")

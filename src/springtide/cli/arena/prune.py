@@ -6,6 +6,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
+from springtide.cli.arena import outputs
 from springtide.cli.arena.command_tree import Verb
 from springtide.cli.arena.errors import ArenaError
 from springtide.cli.arena.session import Session
@@ -31,7 +32,7 @@ def prune(session: Session, line: Parsed) -> None:
         old = await pruning.old_jobs(client, namespace, since, datetime.now(UTC))
         shown = [each for each in old if isolation.shows(each.found.obj)]
         for each in shown:
-            print(f"Delete {each.view.trainer} {each.view.name} with Age {short_duration(each.age)} ")
+            outputs.show_page(f"Delete {each.view.trainer} {each.view.name} with Age {short_duration(each.age)} \n")
             await _delete(client, each)
         return len(shown)
 

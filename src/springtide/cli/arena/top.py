@@ -47,7 +47,7 @@ def jobs(session: Session, line: Parsed) -> None:
     if form in outputs.DOCUMENTS:
         outputs.show(form, [documents.arena_document(view, now) for view in views])
     else:
-        print(arena_tables.top_jobs(views, now, all_namespaces=everywhere), end="")
+        outputs.show_page(arena_tables.top_jobs(views, now, all_namespaces=everywhere))
 
 
 def _one(session: Session, line: Parsed, form: str) -> None:
@@ -60,7 +60,7 @@ def _one(session: Session, line: Parsed, form: str) -> None:
     if form in outputs.DOCUMENTS:
         outputs.show(form, documents.arena_document(view, now))
     else:
-        print(arena_tables.top_job(view, now, instance=line.values["instance"]), end="")
+        outputs.show_page(arena_tables.top_job(view, now, instance=line.values["instance"]))
 
 
 def nodes(session: Session, line: Parsed) -> None:
@@ -79,9 +79,9 @@ def nodes(session: Session, line: Parsed) -> None:
         if form in outputs.DOCUMENTS:
             outputs.show(form, arena_nodes.node_document(shown))
         elif line.values["details"]:
-            print(arena_nodes.node_details(shown), end="")
+            outputs.show_page(arena_nodes.node_details(shown))
         else:
-            print(arena_nodes.node_list(shown, named=bool(named)), end="")
+            outputs.show_page(arena_nodes.node_list(shown, named=bool(named)))
 
     _repeated(line.values["refresh"], show)
 

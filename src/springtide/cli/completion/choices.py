@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from springtide.cli import options, places
+from springtide.cli.completion.words import is_plain
 
 _PATIENCE = 5.0
 """Seconds for each answer of a hanging server; Ctrl-C interrupts it."""
@@ -56,4 +57,5 @@ def nodes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
 
 
 def _offered(names: list[str], incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
+    """A shell puts them into the command line as they are: only what is one plain word there is offered."""
+    return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete) and is_plain(name)]

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-import msgspec
-
 import springtide
 from springtide.api.kinds.registry import DEFINED, RESOURCES
 from springtide.cli.jobs import evidence
@@ -66,8 +64,8 @@ class Cluster:
 
 async def version(cluster: Cluster) -> Finding:
     """The one check whose error ends the command: without an answer the others make no sense."""
-    answer = await cluster.client.raw(Request("GET", "/version"))
-    given = str(msgspec.json.decode(answer.body).get("gitVersion") or "?")
+    answer = await cluster.client.document(Request("GET", "/version"))
+    given = str(answer.get("gitVersion") or "?")
     said = text("{server} answers; it is Kubernetes {version}", server=cluster.server, version=given)
     if abs(_minor(given) - _minor(springtide.KUBERNETES_VERSION)) > _SKEW:
         fix = text(

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-import msgspec
-
 from springtide.cli.errors import Failure
 from springtide.cli.jobs.served_kinds import ServedKinds
 from springtide.kube.client import Client
@@ -120,6 +118,4 @@ def _replacing(live: Obj, obj: Obj) -> Obj:
 
 async def _applied(client: Client, resource: Resource, obj: Obj) -> Obj:
     query = {"fieldManager": MANAGER, "force": "true", **_DRY}
-    response = await client.raw(patch(resource, Key.of(obj), obj, Patch.APPLY, "", query))
-    decoded: Obj = msgspec.json.decode(response.body)
-    return decoded
+    return await client.document(patch(resource, Key.of(obj), obj, Patch.APPLY, "", query))

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-
 from springtide.kube.client import Client
 from springtide.kube.request import JSON, Request
 
@@ -14,5 +12,5 @@ _OURS: Final = "+springtide."
 
 
 async def is_embedded(client: Client) -> bool:
-    response = await client.raw(Request("GET", "/version", headers={"Accept": JSON}))
-    return _OURS in str(msgspec.json.decode(response.body).get("gitVersion", ""))
+    answer = await client.document(Request("GET", "/version", headers={"Accept": JSON}))
+    return _OURS in str(answer.get("gitVersion", ""))

@@ -66,6 +66,8 @@ async def find(client: Client, namespace: str, name: str, type_: str = "") -> Jo
 
 async def named(client: Client, namespace: str, name: str, type_: str = "") -> list[Job]:
     """All jobs with this name; two types share a kind."""
+    if not name:
+        return []
     found = [job for resource in kinds(type_) if (job := await _read(client, resource, Key(namespace, name)))]
     return _of_type(found, type_)
 

@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 from springtide.cli.errors import ExitCode, Failure
 from springtide.kube.resources import Obj
+from springtide.manifests import documents
 from springtide.messages import text
+
+_LARGEST: Final = 64 << 20
+"""Bytes of a file."""
 
 
 def read(files: Iterable[str]) -> list[Obj]:
@@ -47,12 +52,12 @@ def _objects(file: str) -> Iterator[Obj]:
 
 def _documents(file: str) -> list[Any]:
     try:
-        content = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        content = _content(file)
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise Failure(text("{file} cannot be read.", file=file), text("{why}", why=why), code=ExitCode.USAGE) from None
     try:
-        return list(yaml.load_all(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        return documents.read(content)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         why = " ".join(str(error).split())
         raise Failure(
@@ -60,8 +65,20 @@ def _documents(file: str) -> list[Any]:
         ) from None
 
 
+def _content(file: str) -> str:
+    """At most `_LARGEST` bytes and one, so that a file without an end is none of ours."""
+    if file == "-":
+        read = sys.stdin.buffer.read(_LARGEST + 1)
+    else:
+        with Path(file).open("rb") as opened:
+            read = opened.read(_LARGEST + 1)
+    if len(read) > _LARGEST:
+        raise OSError(errno.EFBIG, f"it has more than {_LARGEST >> 20} MiB")
+    return read.decode()
+
+
 def _checked(obj: Any, file: str) -> Obj:
-    if not isinstance(obj, dict) or not all(isinstance(name, str) for name in obj):
+    if not isinstance(obj, dict):
         raise Failure(text("A document in {file} is no object.", file=file), code=ExitCode.USAGE)
     metadata = obj.get("metadata")
     named = isinstance(metadata, dict) and isinstance(metadata.get("name"), str) and metadata["name"]

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.request import JSON, Request
@@ -75,5 +73,4 @@ async def _discovered(client: Client, group: str, singular: str) -> Resource | N
 
 
 async def _get(client: Client, path: str) -> Obj:
-    answer: Obj = msgspec.json.decode((await client.raw(Request("GET", path, headers={"Accept": JSON}))).body)
-    return answer
+    return await client.document(Request("GET", path, headers={"Accept": JSON}))

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from springtide.cli.errors import Failure
 from springtide.kube.client import Client
 from springtide.kube.errors import NotFound
@@ -38,10 +36,10 @@ class ServedKinds:
         group, _, name = version.rpartition("/")
         path = f"/apis/{version}" if group else f"/api/{name}"
         try:
-            response = await self._client.raw(Request("GET", path, headers={"Accept": JSON}))
+            answer = await self._client.document(Request("GET", path, headers={"Accept": JSON}))
         except NotFound:
             return {}
-        listed = msgspec.json.decode(response.body).get("resources") or ()
+        listed = answer.get("resources") or ()
         return {
             each["kind"]: Resource(group, name, each["name"], each["kind"], bool(each["namespaced"]))
             for each in listed

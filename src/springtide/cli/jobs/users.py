@@ -66,7 +66,11 @@ async def user_of(client: Client, connection: Connection) -> User:
 async def identity(client: Client) -> Obj:
     """The user's name and groups, as the server sees them."""
     review = await client.create(_SELF_REVIEWS, {"apiVersion": _SELF_REVIEWS.api_version, "kind": _SELF_REVIEWS.kind})
-    found: Obj = review["status"]["userInfo"]
+    try:
+        found: Obj = review["status"]["userInfo"]
+        str(found["username"])
+    except (KeyError, TypeError):
+        raise errors.Malformed("the server does not say who you are") from None
     return found
 
 

@@ -13,6 +13,7 @@ from springtide.cli.jobs import creating, manifest_files
 from springtide.cli.jobs.creating import Difference
 from springtide.cli.tide_jobs import options
 from springtide.kube.client import Client
+from springtide.messages.terminals import harmless
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -45,7 +46,7 @@ def diff(target: Target, files: tuple[str, ...]) -> None:
             failure.exit_code = int(ExitCode.USAGE)  # type: ignore[misc]  # 1 means that there is a difference
         raise
     found = [difference(each.title, each.live, each.wanted) for each in compared]
-    for line in "".join(found).splitlines():
+    for line in harmless("".join(found)).splitlines():
         click.echo(click.style(line, fg=_COLOURS.get(line[:1])) if sys.stdout.isatty() else line)
     if any(found):
         context.exit(ExitCode.ERROR)

@@ -36,10 +36,10 @@ def explain(target: Target, name: str, type_: str, output: str | None) -> None:
     found = target.talk(look)
     explanation = explained(found)
     if output == "json":
-        click.echo(json.dumps(document(found, explanation, speaking.language()), indent=2, ensure_ascii=False))
+        speaking.document(json.dumps(document(found, explanation, speaking.language()), indent=2, ensure_ascii=False))
         return
     for line in lines(found, explanation, speaking.language()):
-        click.echo(line)
+        speaking.page(line)
 
 
 def lines(found: Evidence, explanation: Explanation, language: Language) -> Iterator[str]:

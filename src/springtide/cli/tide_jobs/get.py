@@ -68,18 +68,18 @@ def _once(target: Target, name: str, type_: str, output: Output, more: dict[str,
     view, tensorboard, events = target.talk(asked)
     now = datetime.now(UTC)
     if output.form is Form.NAME:
-        click.echo(trainers.object_name(view.kind, view.name))
+        speaking.document(trainers.object_name(view.kind, view.name))
     elif output.needs_documents:
         from springtide.views.documents import document  # noqa: PLC0415  # mostly a page is shown
 
-        click.echo(outputs.written(output, [document(view, now, tensorboard.url)], listed=False))
+        speaking.document(outputs.written(output, [document(view, now, tensorboard.url)], listed=False))
     else:
         width = outputs.terminal_width()
         board = tensorboard.url or (_how_to_see(name) if tensorboard.exists else "")
         page = tide_pages.job_page(outputs.in_words(view), now, None, width, tensorboard=board, events=events)
-        click.echo(page)
+        speaking.page(page)
         if more["gpus"]:
-            click.echo("\n" + tide_pages.gpus_by_node(view, width))
+            speaking.page("\n" + tide_pages.gpus_by_node(view, width))
         if events is not None and not events:
             speaking.note(text("There are no events: they are kept for an hour."))
 
@@ -128,5 +128,5 @@ class _Page:
     def _print_change(self, view: JobView) -> None:
         line = tide_tables.change_line(view)
         if line != self._last:
-            click.echo(line)
+            speaking.page(line)
             self._last = line

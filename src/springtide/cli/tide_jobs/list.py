@@ -44,14 +44,14 @@ def list_(target: Target, type_: str, output: Output, watch: bool) -> None:
     if output.needs_documents:
         from springtide.views.documents import document  # noqa: PLC0415  # most lists are tables
 
-        click.echo(outputs.written(output, [document(view, listing.now()) for view in views], listed=True))
+        speaking.document(outputs.written(output, [document(view, listing.now()) for view in views], listed=True))
     elif output.form is Form.NAME:
         for view in views:
-            click.echo(trainers.object_name(view.kind, view.name))
+            speaking.document(trainers.object_name(view.kind, view.name))
     elif watch:
         listing.watch(type_)
     elif views:
-        click.echo(listing.table(views))
+        speaking.page(listing.table(views))
     else:
         speaking.note(_none(target.namespace))
 
@@ -119,5 +119,5 @@ class _Listing:
         for view in views:
             if self._seen.get(view.uid) != view:
                 row = tide_tables.list_row(view, now, all_namespaces=self._everywhere, wide=self._wide)
-                click.echo(self._rows.line(row))
+                speaking.page(self._rows.line(row))
         self._seen = {view.uid: view for view in views}

@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import click
-
 from springtide.cli import speaking
 from springtide.cli.connecting import Target
 from springtide.cli.jobs import finding
@@ -92,5 +90,5 @@ class _Live:
     def _print(self, view: JobView) -> None:
         line = training_history.line(view, self._history)
         if line != self._last:
-            click.echo(line)
+            speaking.page(line)
             self._last = line

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from datetime import datetime
 from typing import Any
@@ -26,7 +27,7 @@ from springtide.views.log_sources import Wanted
 
 def _pattern(ctx: click.Context, param: click.Parameter, value: str) -> re.Pattern[bytes] | None:
     try:
-        return re.compile(value.encode()) if value else None
+        return re.compile(os.fsencode(value)) if value else None
     except re.error as error:
         raise click.BadParameter(f"{value!r} is no regular expression: {error}") from None
 

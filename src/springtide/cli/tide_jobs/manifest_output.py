@@ -38,11 +38,11 @@ class DryRun:
         shown = [_without_managers(obj) for obj in objects]
         if output == "json":
             whole = shown[0] if len(shown) == 1 else {"apiVersion": "v1", "kind": "List", "items": shown}
-            click.echo(json.dumps(whole, indent=4, ensure_ascii=False))
+            speaking.document(json.dumps(whole, indent=4, ensure_ascii=False))
         elif output == "yaml":
             import yaml  # noqa: PLC0415 - slow to import, and seldom needed
 
-            click.echo(yaml.safe_dump_all(shown, sort_keys=False, allow_unicode=True), nl=False)
+            speaking.document(yaml.safe_dump_all(shown, sort_keys=False, allow_unicode=True), end=False)
 
 
 def _without_managers(obj: Obj) -> Obj:
@@ -55,7 +55,7 @@ def _without_managers(obj: Obj) -> Obj:
 def show_created(dry_run: DryRun) -> Callable[[Created], None]:
     def show(created: Created) -> None:
         if dry_run.output == "name":
-            click.echo(created.title)
+            speaking.document(created.title)
         elif not dry_run.output and dry_run.by_server:
             speaking.say(text("{name} created (server dry run)", name=created.title))
         elif not dry_run.output:

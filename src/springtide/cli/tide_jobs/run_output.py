@@ -14,6 +14,7 @@ from springtide.cli.tide_jobs.log_output import has_colours
 from springtide.messages import Text
 from springtide.views.log_lines import Line, Resume, colour_of, rank_of
 from springtide.views.log_sources import LogSource
+from springtide.views.tamed import tamed
 
 _PROGRESS: Final = b'{"springtide":"progress"'
 _MARK_END: Final = b">:"
@@ -22,7 +23,8 @@ _MARK_END: Final = b">:"
 class RunOutput:
     def __init__(self) -> None:
         self._stream = sys.stdout.buffer
-        self._coloured = has_colours(os.environ, terminal=self._stream.isatty())
+        self._terminal = self._stream.isatty()
+        self._coloured = has_colours(os.environ, terminal=self._terminal)
         self._printed: dict[str, Resume] = {}
 
     def begin(self, sources: int | None) -> None:
@@ -34,7 +36,9 @@ class RunOutput:
             self._stream.write(self._shown(line.text) + b"\n")
 
     def _shown(self, text: bytes) -> bytes:
-        """On a terminal the rank is short and coloured: [1]<stdout>: becomes [1]."""
+        """On a terminal the rank is short and coloured: [1]<stdout>: becomes [1]. Programs control nothing
+        there."""
+        text = tamed(text) if self._terminal else text
         rank = rank_of(text)
         if rank is None or not self._coloured:
             return text

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import click
 
+from springtide.cli import speaking
 from springtide.cli.commands import CommandGroup
 from springtide.cli.completion import job_names
 from springtide.cli.connecting import Target, on_cluster
@@ -59,11 +60,11 @@ def job(target: Target, names: tuple[str, ...], type_: str, output: Output, watc
     if output.needs_documents:
         from springtide.views.documents import document  # noqa: PLC0415  # mostly a table is shown
 
-        click.echo(outputs.written(output, [document(view, now) for view in views], listed=True))
+        speaking.document(outputs.written(output, [document(view, now) for view in views], listed=True))
     elif output.form is Form.NAME:
-        click.echo("\n".join(trainers.object_name(view.kind, view.name) for view in views))
+        speaking.document("\n".join(trainers.object_name(view.kind, view.name) for view in views))
     else:
-        click.echo(_job_table(target, views))
+        speaking.page(_job_table(target, views))
 
 
 def _job_table(target: Target, views: Sequence[JobView]) -> str:
@@ -111,7 +112,7 @@ class _Redrawn:
         if screen.is_live():
             self._screen.draw(table)
         elif table != self._last:
-            click.echo(table if not self._last else f"\n{table}")
+            speaking.page(table if not self._last else f"\n{table}")
         self._last = table
 
 
@@ -143,11 +144,11 @@ def node(target: Target, names: tuple[str, ...], output: Output, watch: bool) ->
 
     views = _chosen_nodes(node_views(*target.talk(asked)), names)
     if output.form is Form.NAME:
-        click.echo("\n".join(f"node/{view.name}" for view in views))
+        speaking.document("\n".join(f"node/{view.name}" for view in views))
     elif output.needs_documents:
-        click.echo(outputs.written(output, [arena_nodes.node_document(views)], listed=False))
+        speaking.document(outputs.written(output, [arena_nodes.node_document(views)], listed=False))
     else:
-        click.echo(tide_tables.top_nodes(views, outputs.terminal_width()))
+        speaking.page(tide_tables.top_nodes(views, outputs.terminal_width()))
 
 
 _ON_NODES = Scope(fields="spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed")

@@ -26,6 +26,10 @@ TRANSLATIONS: Final = {
     "is it overloaded? Wait longer with: {setting}": "集群是否过载？可以等待更久：{setting}",
     "{variable}={value} is no number of seconds.": "{variable}={value} 不是有效的秒数。",
     "write one, such as {example}": "请写成秒数，例如 {example}",
+    "What answers is no cluster.": "应答的不是集群。",
+    "is the address that of a cluster, and not of a login page or a proxy? Try: {command}": (
+        "该地址确实是集群的地址，而不是登录页面或代理吗？请试：{command}"
+    ),
     "the credentials in the kubeconfig are missing, wrong or expired; get new ones": (
         "kubeconfig 中的凭据缺失、错误或已过期；请获取新的凭据"
     ),

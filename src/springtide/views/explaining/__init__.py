@@ -7,6 +7,8 @@ it; without any, the job makes progress, and the first of `_PROGRESS` says which
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable
 from typing import Final
 
@@ -85,6 +87,19 @@ _PROGRESS: Final[tuple[Callable[[Evidence], Explanation | None], ...]] = (
 
 
 def explained(evidence: Evidence) -> Explanation:
+    found = _explained(evidence)
+    # Users copy the command into a shell, and what it names may be anybody's: not all names are checked by servers.
+    if _PLAIN.fullmatch(found.command):
+        return found
+    command = shlex.join(("tide", "get", "-e", "-n", evidence.namespace, "--", evidence.name))
+    return found._replace(command=command)
+
+
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_./,:=@%+ -]+")
+"""Without anything that a shell does more with than to split it into words."""
+
+
+def _explained(evidence: Evidence) -> Explanation:
     for state in _STATES_FIRST:
         if (found := state(evidence)) is not None:
             return found

