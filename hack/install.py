@@ -6,7 +6,8 @@
     PREFIX/share/...                    completion for bash, zsh and fish
 
 The links are switched when the new environment is complete. Older ones are removed unless processes, such as a cluster
-that is up, still run from them. Nothing that is not ours is replaced or removed.
+that is up, still run from them. Nothing that is not ours is replaced or removed: Arena's own `arena` stays, and ours is
+installed without a link.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ COMPLETIONS = {
     "zsh": "share/zsh/site-functions/_tide",
     "fish": "share/fish/vendor_completions.d/tide.fish",
 }
+SHARED = {"arena"}
+"""Commands that other programs have, too: whose PATH leads to another one keeps it."""
 MARK = "_TIDE_COMPLETE"
 """In every completion script of ours."""
 
@@ -72,6 +75,8 @@ def install(prefix: Path, uv: str) -> None:
         if not complete:
             shutil.rmtree(place, ignore_errors=True)
     (prefix / "bin").mkdir(parents=True, exist_ok=True)
+    kept = [name for name in commands if name in SHARED and is_taken(prefix / "bin" / name)]
+    commands = [name for name in commands if name not in kept]
     for name in commands:
         switch(prefix / "bin" / name, place / "bin" / name)
     for link in set(own_links(prefix)) - {prefix / "bin" / name for name in commands}:
@@ -79,6 +84,8 @@ def install(prefix: Path, uv: str) -> None:
     write_completions(prefix, place)
     sweep(folder, place)
     print(f"Installed {', '.join(commands)} in {prefix / 'bin'}.")
+    for name in kept:
+        print(f"{prefix / 'bin' / name} is another program and stays. Springtide's {name}: {place / 'bin' / name}")
     print(advice(prefix / "bin", os.environ.get("PATH", ""), os.environ.get("SHELL", "")))
 
 
@@ -141,12 +148,16 @@ def installed_commands(place: Path) -> list[str]:
 
 def check_free(prefix: Path, commands: list[str]) -> None:
     """Before anything is made: another program of that name is not ours to replace."""
-    for path in (prefix / "bin" / name for name in commands):
-        if os.path.lexists(path) and not is_own_link(path):
+    for path in (prefix / "bin" / name for name in commands if name not in SHARED):
+        if is_taken(path):
             raise RefusedError(
                 f"{path} is there already, and was not installed by make install\n"
                 f"Remove it (rm {shlex.quote(str(path))}), or choose another place: make install PREFIX=DIR"
             )
+
+
+def is_taken(path: Path) -> bool:
+    return os.path.lexists(path) and not is_own_link(path)
 
 
 def own_links(prefix: Path) -> list[Path]:

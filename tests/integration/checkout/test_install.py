@@ -33,16 +33,20 @@ def versions(prefix: Path) -> set[Path]:
     return set((prefix / "lib/springtide").iterdir())
 
 
+ARENAS_OWN = "#!/bin/sh\necho another\n"
+
+
 def test_commands_are_installed_replaced_and_removed(tmp_path: Path) -> None:
     prefix = tmp_path / "a place"
     (prefix / "bin").mkdir(parents=True)
     (prefix / "bin/other").touch()
     said = ok(make("install", prefix, SHELL="/bin/bash", HOME=str(tmp_path)))
-    assert f"Installed tide, tiderun in {prefix}/bin." in said
+    assert f"Installed arena, kubectl-tide, kubectl_complete-tide, tide, tiderun in {prefix}/bin." in said
     assert 'export PATH="$HOME/a place/bin:$PATH"\n  tide up\n' in said
 
     environ = {"PATH": f"{prefix}/bin:/usr/bin:/bin", "HOME": str(tmp_path)}
     run = {"env": environ, "cwd": tmp_path, "capture_output": True, "text": True, "check": True}
+    assert subprocess.run(["arena", "version", "--short"], **run).stdout.startswith("arena: ")  # type: ignore[call-overload]
     assert subprocess.run(["tide", "version"], **run).stdout.startswith("springtide ")  # type: ignore[call-overload]
     assert "kind: MPIJob" in subprocess.run(["tide", "example", "mpijob"], **run).stdout  # type: ignore[call-overload]
     ranks = subprocess.run(["tiderun", "-np", "2", "sh", "-c", "echo here"], **run).stdout  # type: ignore[call-overload]
@@ -53,9 +57,13 @@ def test_commands_are_installed_replaced_and_removed(tmp_path: Path) -> None:
     sleeping = [f"{prefix}/lib/springtide/{first.name}/bin/python", "-c", "import time; time.sleep(1000)"]
     with subprocess.Popen(sleeping) as process:
         try:
+            (prefix / "bin/arena").unlink()
+            (prefix / "bin/arena").write_text(ARENAS_OWN)
             said = ok(make("install", prefix, PATH=f"{prefix}/bin:{os.environ['PATH']}"))
             assert said.endswith("Start a cluster: tide up\n")
             assert first in versions(prefix)
+            assert f"{prefix}/bin/arena is another program and stays. Springtide's arena: {prefix}/lib/" in said
+            assert (prefix / "bin/arena").read_text() == ARENAS_OWN
             assert os.readlink(prefix / "bin/tide") != f"../lib/springtide/{first.name}/bin/tide"
             refused = make("uninstall", prefix)
             assert refused.returncode != 0
@@ -65,7 +73,8 @@ def test_commands_are_installed_replaced_and_removed(tmp_path: Path) -> None:
         finally:
             process.kill()
     ok(make("uninstall", prefix))
-    assert [path.relative_to(prefix) for path in prefix.rglob("*") if not path.is_dir()] == [Path("bin/other")]
+    left = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
+    assert left == {"bin/arena", "bin/other"}
     assert "nothing was removed" in ok(make("uninstall", prefix))
 
 
