@@ -31,7 +31,7 @@ from springtide.kube.errors import ApiError
 from springtide.kube.informer import Informers
 from springtide.kube.request import DeleteOptions, Scope
 from springtide.kube.resources import CONFIGMAPS, PODS, Key, Obj, Resource
-from springtide.views.loss_curve import curve
+from springtide.views.logs.loss_curve import curve
 
 ELASTIC = Path(os.path.relpath(__file__)).parent / "elastic"
 MANIFEST = ELASTIC / "digits.yaml"

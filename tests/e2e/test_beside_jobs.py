@@ -31,9 +31,10 @@ from tests.programs import clusters as embedded
 from tests.programs import wheels
 from tests.programs.world import Cluster, Obj
 
-from springtide.manifests import rendering, role_ports
+from springtide.manifests import rendering
 from springtide.manifests.bookkeeping import owner_reference
-from springtide.manifests.submission import CodeSync, HostDirectory, PyTorchJob, Submission, TfJob, User
+from springtide.manifests.parts import role_ports
+from springtide.manifests.submissions.submission import CodeSync, HostDirectory, PyTorchJob, Submission, TfJob, User
 
 pytestmark = pytest.mark.timeout(300)
 LOGS: Final = "/training_logs"

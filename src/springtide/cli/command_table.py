@@ -21,8 +21,10 @@ HEADINGS: Final[tuple[tuple[Text, dict[str, Entry]], ...]] = (
     (
         text("Jobs"),
         {
-            "run": Entry("tide_jobs.run:run", text("Run a program of this directory as an elastic job.")),
-            "submit": Entry("tide_jobs.submit:submit", text("Create jobs: of a manifest, or described by flags.")),
+            "run": Entry("tide_jobs.submitting.run:run", text("Run a program of this directory as an elastic job.")),
+            "submit": Entry(
+                "tide_jobs.submitting.submit:submit", text("Create jobs: of a manifest, or described by flags.")
+            ),
             "list": Entry("tide_jobs.list:list_", text("Show the jobs of a namespace.")),
             "get": Entry("tide_jobs.get:get", text("Show a job and its instances.")),
             "logs": Entry("tide_jobs.logs:logs", text("Show what the pods of a job print, merged by time.")),
@@ -38,9 +40,9 @@ HEADINGS: Final[tuple[tuple[Text, dict[str, Entry]], ...]] = (
     (
         text("Changing jobs"),
         {
-            "scale": Entry("tide_jobs.scale:scale", text("Give a job another number of workers.")),
-            "scaleout": Entry("tide_jobs.scaling_out:scaleout", text("Add workers to a job.")),
-            "scalein": Entry("tide_jobs.scaling_out:scalein", text("Remove workers from a job.")),
+            "scale": Entry("tide_jobs.resizing.scale:scale", text("Give a job another number of workers.")),
+            "scaleout": Entry("tide_jobs.resizing.scaling_out:scaleout", text("Add workers to a job.")),
+            "scalein": Entry("tide_jobs.resizing.scaling_out:scalein", text("Remove workers from a job.")),
             "suspend": Entry("tide_jobs.suspend:suspend", text("Stop a job's pods, and keep the job.")),
             "resume": Entry("tide_jobs.suspend:resume", text("Start a suspended job again.")),
             "restart": Entry("tide_jobs.restart:restart", text("Start a job again, finished or not.")),

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import yaml
 
-from springtide.manifests.charts import chart_of
-from springtide.manifests.labels import USER_ID
-from springtide.manifests.objects import Obj
-from springtide.manifests.submission import Submission
+from springtide.manifests.parts.charts import chart_of
+from springtide.manifests.parts.labels import USER_ID
+from springtide.manifests.parts.objects import Obj
+from springtide.manifests.submissions.submission import Submission
 
 _WIDTH: Final = 2**16
 """Folded lines are hard to read, and to search."""

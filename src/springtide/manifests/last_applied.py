@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from springtide.manifests.objects import Obj
+from springtide.manifests.parts.objects import Obj
 
 ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
 

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from springtide.manifests import bookkeeping, etjob, mpijob, pytorchjob, tfjob, values
-from springtide.manifests.objects import Obj
-from springtide.manifests.submission import DeepSpeedJob, EtJob, MpiJob, PyTorchJob, Submission, TfJob
+from springtide.manifests import bookkeeping
+from springtide.manifests.kinds import etjob, mpijob, pytorchjob, tfjob
+from springtide.manifests.parts import values
+from springtide.manifests.parts.objects import Obj
+from springtide.manifests.submissions.submission import DeepSpeedJob, EtJob, MpiJob, PyTorchJob, Submission, TfJob
 
 
 class _Type(NamedTuple):

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from springtide.views.ages import human_duration, instant, seconds
-from springtide.views.tables import Column, table
+from springtide.views.pages.ages import human_duration, instant, seconds
+from springtide.views.pages.tables import Column, table
 
 Obj = Mapping[str, Any]
 _SHORT: Final = {

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from springtide.views.ages import instant
 from springtide.views.jobs import JobView
-from springtide.views.tables import printable
+from springtide.views.pages.ages import instant
+from springtide.views.pages.tables import printable
 
 Obj = Mapping[str, Any]
 

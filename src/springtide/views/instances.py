@@ -10,7 +10,7 @@ from typing import Any
 
 from springtide.api import gpus
 from springtide.views import trainers
-from springtide.views.ages import instant, seconds
+from springtide.views.pages.ages import instant, seconds
 from springtide.views.pod_status import pod_status
 
 Obj = Mapping[str, Any]

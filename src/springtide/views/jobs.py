@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from springtide.api import gpus
 from springtide.views import trainers
-from springtide.views.ages import instant, seconds
 from springtide.views.instances import InstanceView, instances
+from springtide.views.pages.ages import instant, seconds
 from springtide.views.states import FINISHED, SUCCEEDED, arena_status, state_of, when
 
 Obj = Mapping[str, Any]

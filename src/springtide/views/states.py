@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from springtide.views import trainers
-from springtide.views.ages import instant
+from springtide.views.pages.ages import instant
 
 Obj = Mapping[str, Any]
 

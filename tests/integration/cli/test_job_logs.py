@@ -18,8 +18,9 @@ from tests.integration.cli.conftest import Finished, Tide, in_home
 from tests.integration.patience import until
 from tests.terminal import bash
 
-from springtide.cli.jobs import finding, one_log
+from springtide.cli.jobs import finding
 from springtide.cli.jobs.instances import NoInstances, NoSuchInstance
+from springtide.cli.jobs.logs import one_log
 from springtide.kube import logs
 from springtide.kube.client import Client
 from springtide.kube.errors import Unreachable

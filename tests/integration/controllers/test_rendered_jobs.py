@@ -20,7 +20,7 @@ from springtide.kube.resources import CONFIGMAPS, Obj, Resource
 from springtide.manifests.bookkeeping import owner_reference
 from springtide.manifests.last_applied import with_last_applied
 from springtide.manifests.rendering import kept_beside, render
-from springtide.manifests.submission import DeepSpeedJob, EtJob, MpiJob, PyTorchJob, Submission, TfJob, User
+from springtide.manifests.submissions.submission import DeepSpeedJob, EtJob, MpiJob, PyTorchJob, Submission, TfJob, User
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -23,9 +23,9 @@ from springtide.cli.tide_jobs.list import list_
 from springtide.cli.tide_jobs.top import top
 from springtide.kube import errors
 from springtide.kube.config import Connection
-from springtide.views import arena_tables
 from springtide.views.events import events_of
 from springtide.views.jobs import job_view
+from springtide.views.pages import arena_tables
 
 EVIL = "e\x1b]52;c;cm0gLXJm\x07\x1b[2J\u202ev\ri\x9bl"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

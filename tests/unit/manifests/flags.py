@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import yaml
 
-from springtide.manifests.objects import Obj
-from springtide.manifests.submission import (
+from springtide.manifests.parts.objects import Obj
+from springtide.manifests.submissions.submission import (
     Claim,
     CodeSync,
     Compute,

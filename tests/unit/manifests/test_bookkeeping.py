@@ -11,9 +11,9 @@ from tests import arena
 
 from springtide.manifests import bookkeeping
 from springtide.manifests.last_applied import ANNOTATION, with_last_applied
-from springtide.manifests.objects import Obj
+from springtide.manifests.parts.objects import Obj
 from springtide.manifests.rendering import kept_beside, render
-from springtide.manifests.submission import EtJob, SshKeys, User
+from springtide.manifests.submissions.submission import EtJob, SshKeys, User
 
 ASKED = EtJob(
     name=arena.NAME,

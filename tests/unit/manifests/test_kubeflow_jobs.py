@@ -12,10 +12,10 @@ from tests.unit.manifests import flags
 from springtide.api.field_errors import FieldError
 from springtide.api.validation import pytorchjob as pytorchjob_validation
 from springtide.api.validation import tfjob as tfjob_validation
-from springtide.manifests import role_ports
-from springtide.manifests.objects import Obj
+from springtide.manifests.parts import role_ports
+from springtide.manifests.parts.objects import Obj
 from springtide.manifests.rendering import render
-from springtide.manifests.submission import PyTorchJob, TfJob
+from springtide.manifests.submissions.submission import PyTorchJob, TfJob
 
 KINDS: Final[dict[str, type[Any]]] = {"pytorchjob": PyTorchJob, "tfjob": TfJob}
 CASES: Final = [(kind, name) for kind, of in KINDS.items() for name in flags.submissions(of)]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.unit.manifests import flags
 
-from springtide.manifests import checks
 from springtide.manifests.rendering import render
-from springtide.manifests.submission import PyTorchJob, TfJob
+from springtide.manifests.submissions import checks
+from springtide.manifests.submissions.submission import PyTorchJob, TfJob
 from springtide.messages import Language, shown
 
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from springtide.manifests.last_applied import ANNOTATION, with_last_applied
-from springtide.manifests.objects import Obj
+from springtide.manifests.parts.objects import Obj
 from springtide.manifests.rendering import kept_beside, render
-from springtide.manifests.submission import (
+from springtide.manifests.submissions.submission import (
     CodeSync,
     DeepSpeedJob,
     EtJob,

@@ -11,7 +11,7 @@ from tests.unit.manifests import flags
 
 from springtide.api.validation import trainingjob as validation
 from springtide.manifests.rendering import render
-from springtide.manifests.submission import DeepSpeedJob, EtJob
+from springtide.manifests.submissions.submission import DeepSpeedJob, EtJob
 
 KINDS: Final[dict[str, type[Any]]] = {"etjob": EtJob, "deepspeedjob": DeepSpeedJob}
 CASES: Final = [(kind, name) for kind, of in KINDS.items() for name in flags.submissions(of)]

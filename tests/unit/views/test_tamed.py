@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from springtide.views.log_lines import Line, shown
+from springtide.views.logs.log_lines import Line, shown
 from springtide.views.tamed import Stream, tamed
 
 CLIPBOARD = b"\x1b]52;c;cm0gLXJm\x07"

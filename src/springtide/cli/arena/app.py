@@ -18,7 +18,7 @@ from springtide.cli.flags import pflag
 from springtide.cli.flags.pflag import Parsed
 from springtide.messages.terminals import harmless
 
-_HERE: Final = "springtide.cli.arena"
+_HERE: Final = "springtide.cli.arena.verbs"
 _OK, _ERROR, _INTERRUPTED = 0, 1, 130
 
 

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from springtide.cli.arena import command_tree
 from springtide.cli.arena.command_tree import GLOBAL_FLAGS, Branch, Verb
-from springtide.cli.arena.completion import SCRIPTS
 from springtide.cli.arena.errors import ArenaError
 from springtide.cli.arena.log_lines import Log
 from springtide.cli.arena.session import Session
+from springtide.cli.arena.verbs.completion import SCRIPTS
 from springtide.cli.completion.words import is_plain
 from springtide.cli.errors import Failure
 from springtide.cli.flags import pflag

@@ -9,7 +9,7 @@ from typing import Any, Final
 from springtide.cli.arena.errors import ArenaError
 from springtide.cli.flags.pflag import Flag, Kind, Parsed
 from springtide.messages.terminals import harmless
-from springtide.views import documents, formats
+from springtide.views.pages import documents, formats
 
 OUTPUT: Final = Flag("output", Kind.STRING, "format: wide, json or yaml", short="o", default="wide")
 DOCUMENTS: Final = ("json", "yaml")

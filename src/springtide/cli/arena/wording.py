@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from springtide.cli.arena.errors import ArenaError, Listed
 from springtide.cli.errors import Failure
-from springtide.cli.jobs.deleting import NotYours
+from springtide.cli.jobs.changing.deleting import NotYours
+from springtide.cli.jobs.changing.preparing import UnknownPriority
+from springtide.cli.jobs.changing.submitting import JobExists, LeftOver, NameTaken
 from springtide.cli.jobs.finding import JobNotFound, SeveralJobs
 from springtide.cli.jobs.instances import NoInstances, NoSuchInstance, NotRunning, SeveralInstances
-from springtide.cli.jobs.preparing import UnknownPriority
-from springtide.cli.jobs.submitting import JobExists, LeftOver, NameTaken
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from springtide.cli.flags.tables import FLAGS, SubmitFlag
-from springtide.manifests import parsing
-from springtide.manifests.problems import Problem
-from springtide.manifests.submission import (
+from springtide.manifests.submissions import parsing
+from springtide.manifests.submissions.problems import Problem
+from springtide.manifests.submissions.submission import (
     CodeSync,
     Compute,
     ConfigFile,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from springtide.cli.flags.pflag import Flag, Kind
-from springtide.manifests.submission import DeepSpeedJob, EtJob, MpiJob, PyTorchJob, Submission, TfJob
+from springtide.manifests.submissions.submission import DeepSpeedJob, EtJob, MpiJob, PyTorchJob, Submission, TfJob
 
 STRING, INT, BOOL, DURATION, STRINGS = Kind.STRING, Kind.INT, Kind.BOOL, Kind.DURATION, Kind.STRINGS
 _KEY_VALUE: Final = "KEY=VALUE; may be repeated"

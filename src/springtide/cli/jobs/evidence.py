@@ -27,9 +27,9 @@ from springtide.kube.resources import (
     Resource,
 )
 from springtide.messages import text
-from springtide.views.ages import instant
 from springtide.views.explaining import Evidence, Fact, Operator, asking, reading
 from springtide.views.explaining.evidence import Obj as AnyObj
+from springtide.views.pages.ages import instant
 
 T = TypeVar("T")
 LEASE: Final = "mpi-operator"

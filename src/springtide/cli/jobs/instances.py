@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from springtide.cli.errors import ExitCode, Failure
 from springtide.kube.resources import Obj
 from springtide.messages import text
-from springtide.views import log_sources, trainers
+from springtide.views import trainers
+from springtide.views.logs import log_sources
 from springtide.views.pod_status import pod_status
 
 INIT_CODE = "init-code"

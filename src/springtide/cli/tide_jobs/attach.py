@@ -7,7 +7,8 @@ import click
 
 from springtide.cli.completion import job_names
 from springtide.cli.connecting import Target, on_cluster
-from springtide.cli.jobs import attaching, finding, instances
+from springtide.cli.jobs import finding, instances
+from springtide.cli.jobs.logs import attaching
 from springtide.cli.tide_jobs import options
 from springtide.kube.client import Client
 

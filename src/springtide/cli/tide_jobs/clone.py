@@ -9,9 +9,10 @@ from springtide.api.names import label_complaints
 from springtide.cli import speaking
 from springtide.cli.connecting import Target, on_cluster
 from springtide.cli.errors import ExitCode, Failure
-from springtide.cli.jobs import creating, finding
+from springtide.cli.jobs import finding
+from springtide.cli.jobs.changing import creating
 from springtide.cli.tide_jobs import options
-from springtide.cli.tide_jobs.manifest_output import DryRun, dry_run_options, show_created
+from springtide.cli.tide_jobs.output.manifest_output import DryRun, dry_run_options, show_created
 from springtide.kube.client import Client
 from springtide.kube.resources import Obj
 from springtide.manifests.copies import clean, renamed, unsuspended

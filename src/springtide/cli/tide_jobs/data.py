@@ -9,8 +9,8 @@ import click
 
 from springtide.cli import speaking
 from springtide.cli.connecting import Target, on_cluster
-from springtide.cli.tide_jobs import outputs
-from springtide.cli.tide_jobs.outputs import Form, Output
+from springtide.cli.tide_jobs.output import outputs
+from springtide.cli.tide_jobs.output.outputs import Form, Output
 from springtide.kube.request import Scope
 from springtide.kube.resources import PERSISTENTVOLUMECLAIMS
 from springtide.messages import text

@@ -9,10 +9,11 @@ from typing import NamedTuple
 from springtide.cli import speaking
 from springtide.cli.connecting import Target
 from springtide.cli.errors import ExitCode, Failure
-from springtide.cli.jobs import deleting, finding, users
-from springtide.cli.jobs.deleting import Present
+from springtide.cli.jobs import finding, users
+from springtide.cli.jobs.changing import deleting
+from springtide.cli.jobs.changing.deleting import Present
 from springtide.cli.jobs.finding import SeveralJobs
-from springtide.cli.tide_jobs import asking
+from springtide.cli.tide_jobs.output import asking
 from springtide.kube.client import Client
 from springtide.messages import Text, text
 from springtide.views import trainers

@@ -9,8 +9,8 @@ import click
 
 from springtide.cli.connecting import Target, on_cluster
 from springtide.cli.errors import ExitCode, Failure
-from springtide.cli.jobs import creating, manifest_files
-from springtide.cli.jobs.creating import Difference
+from springtide.cli.jobs.changing import creating, manifest_files
+from springtide.cli.jobs.changing.creating import Difference
 from springtide.cli.tide_jobs import options
 from springtide.kube.client import Client
 from springtide.messages.terminals import harmless

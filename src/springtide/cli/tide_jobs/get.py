@@ -10,18 +10,21 @@ import click
 
 from springtide.cli import speaking
 from springtide.cli.connecting import Target, on_cluster
-from springtide.cli.jobs import finding, tensorboards
+from springtide.cli.jobs import finding
 from springtide.cli.jobs.finding import Job
-from springtide.cli.jobs.tensorboards import Reached
-from springtide.cli.tide_jobs import options, outputs, screen
-from springtide.cli.tide_jobs.outputs import Form, Output
+from springtide.cli.jobs.tensorboard import tensorboards
+from springtide.cli.jobs.tensorboard.tensorboards import Reached
+from springtide.cli.tide_jobs import options
+from springtide.cli.tide_jobs.output import outputs, screen
+from springtide.cli.tide_jobs.output.outputs import Form, Output
 from springtide.kube.client import Client
 from springtide.kube.request import Scope
 from springtide.kube.resources import EVENTS, PODS, Obj
 from springtide.messages import text
-from springtide.views import tide_pages, tide_tables, trainers
+from springtide.views import trainers
 from springtide.views.events import EventView, events_of
 from springtide.views.jobs import JobView, job_view
+from springtide.views.pages import tide_pages, tide_tables
 
 
 @click.command(
@@ -46,7 +49,7 @@ def get(target: Target, name: str, type_: str, output: Output, **more: bool) -> 
         raise click.UsageError("-w and --live show the page: leave out -o")
     if more["live"]:
         # Imported here because it is seldom asked for.
-        from springtide.cli.tide_jobs.live import show_live  # noqa: PLC0415
+        from springtide.cli.tide_jobs.output.live import show_live  # noqa: PLC0415
 
         show_live(target, name, type_)
     elif more["watch"]:
@@ -70,7 +73,7 @@ def _once(target: Target, name: str, type_: str, output: Output, more: dict[str,
     if output.form is Form.NAME:
         speaking.document(trainers.object_name(view.kind, view.name))
     elif output.needs_documents:
-        from springtide.views.documents import document  # noqa: PLC0415  # mostly a page is shown
+        from springtide.views.pages.documents import document  # noqa: PLC0415  # mostly a page is shown
 
         speaking.document(outputs.written(output, [document(view, now, tensorboard.url)], listed=False))
     else:
@@ -90,7 +93,7 @@ def _how_to_see(name: str) -> str:
 
 def _watch(target: Target, name: str, type_: str, *, gpus: bool) -> None:
     # Imported here because it takes longer than to show a job once.
-    from springtide.cli.tide_jobs.watching import follow  # noqa: PLC0415
+    from springtide.cli.tide_jobs.output.watching import follow  # noqa: PLC0415
 
     job = target.talk(lambda client: finding.find(client, target.namespace, name, type_))
     key, page = job.key, _Page(job, gpus=gpus)

@@ -11,15 +11,17 @@ import click
 from springtide.cli import speaking
 from springtide.cli.connecting import Target, on_cluster
 from springtide.cli.jobs import finding
-from springtide.cli.tide_jobs import options, outputs, screen
-from springtide.cli.tide_jobs.outputs import Form, Output
+from springtide.cli.tide_jobs import options
+from springtide.cli.tide_jobs.output import outputs, screen
+from springtide.cli.tide_jobs.output.outputs import Form, Output
 from springtide.kube.client import Client
 from springtide.kube.request import Scope
 from springtide.kube.resources import Obj
 from springtide.messages import Text, text
-from springtide.views import tide_tables, trainers
+from springtide.views import trainers
 from springtide.views.jobs import JobView, job_view, newest_first
-from springtide.views.tables import Rows
+from springtide.views.pages import tide_tables
+from springtide.views.pages.tables import Rows
 
 
 @click.command(
@@ -42,7 +44,7 @@ def list_(target: Target, type_: str, output: Output, watch: bool) -> None:
     listing = _Listing(target, output)
     views = target.talk(lambda client: _views(client, target, type_, with_pods=output.needs_documents))
     if output.needs_documents:
-        from springtide.views.documents import document  # noqa: PLC0415  # most lists are tables
+        from springtide.views.pages.documents import document  # noqa: PLC0415  # most lists are tables
 
         speaking.document(outputs.written(output, [document(view, listing.now()) for view in views], listed=True))
     elif output.form is Form.NAME:
@@ -92,7 +94,7 @@ class _Listing:
 
     def watch(self, type_: str) -> None:
         # Imported here because it takes longer than a list.
-        from springtide.cli.tide_jobs.watching import follow  # noqa: PLC0415
+        from springtide.cli.tide_jobs.output.watching import follow  # noqa: PLC0415
 
         kinds = finding.kinds(type_)
         served = self._target.talk(lambda client: finding.served(client, kinds))

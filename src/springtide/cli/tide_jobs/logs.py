@@ -16,13 +16,14 @@ from springtide.cli.completion import job_names
 from springtide.cli.connecting import Target, on_cluster
 from springtide.cli.durations import Duration
 from springtide.cli.errors import ExitCode, Failure
-from springtide.cli.jobs import finding, following
-from springtide.cli.jobs.following import JobLogs
-from springtide.cli.jobs.log_reading import Wish
+from springtide.cli.jobs import finding
+from springtide.cli.jobs.logs import following
+from springtide.cli.jobs.logs.following import JobLogs
+from springtide.cli.jobs.logs.log_reading import Wish
 from springtide.cli.tide_jobs import options
-from springtide.cli.tide_jobs.log_output import LogOutput
+from springtide.cli.tide_jobs.output.log_output import LogOutput
 from springtide.kube.client import Client
-from springtide.views.log_sources import Wanted
+from springtide.views.logs.log_sources import Wanted
 
 
 def _pattern(ctx: click.Context, param: click.Parameter, value: str) -> re.Pattern[bytes] | None:

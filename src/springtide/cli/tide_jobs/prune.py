@@ -11,12 +11,15 @@ import click
 from springtide.cli import speaking
 from springtide.cli.connecting import Target, on_cluster
 from springtide.cli.durations import Duration
-from springtide.cli.jobs import deleting, pruning, users
-from springtide.cli.jobs.pruning import Old
-from springtide.cli.tide_jobs import asking, options, outputs
+from springtide.cli.jobs import users
+from springtide.cli.jobs.changing import deleting, pruning
+from springtide.cli.jobs.changing.pruning import Old
+from springtide.cli.tide_jobs import options
+from springtide.cli.tide_jobs.output import asking, outputs
 from springtide.kube.client import Client
 from springtide.messages import text
-from springtide.views import tide_tables, trainers
+from springtide.views import trainers
+from springtide.views.pages import tide_tables
 
 
 @click.command(

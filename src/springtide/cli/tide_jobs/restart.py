@@ -10,11 +10,12 @@ import click
 from springtide.cli import speaking
 from springtide.cli.connecting import Target, on_cluster
 from springtide.cli.errors import Failure
-from springtide.cli.jobs import finding, restarting
+from springtide.cli.jobs import finding
+from springtide.cli.jobs.changing import restarting
+from springtide.cli.jobs.changing.restarting import Recreation
 from springtide.cli.jobs.finding import Job
-from springtide.cli.jobs.restarting import Recreation
 from springtide.cli.tide_jobs import options
-from springtide.cli.tide_jobs.asking import confirm
+from springtide.cli.tide_jobs.output.asking import confirm
 from springtide.kube.client import Client
 from springtide.messages import Text, text
 from springtide.views import sizes

@@ -7,7 +7,8 @@ import click
 
 from springtide.cli import speaking
 from springtide.cli.connecting import Target, on_cluster
-from springtide.cli.jobs import finding, suspending
+from springtide.cli.jobs import finding
+from springtide.cli.jobs.changing import suspending
 from springtide.cli.tide_jobs import options
 from springtide.kube.client import Client
 from springtide.messages import Text, text

@@ -12,9 +12,9 @@ import click
 from springtide.cli import connecting, speaking
 from springtide.cli.connecting import cluster_options
 from springtide.cli.errors import ExitCode, Failure
-from springtide.cli.jobs import forwarded_ports, tensorboard_processes, tensorboards
-from springtide.cli.jobs.tensorboard_processes import Pipe
-from springtide.cli.jobs.tensorboards import Deployed
+from springtide.cli.jobs.tensorboard import forwarded_ports, tensorboard_processes, tensorboards
+from springtide.cli.jobs.tensorboard.tensorboard_processes import Pipe
+from springtide.cli.jobs.tensorboard.tensorboards import Deployed
 from springtide.cli.tide_jobs import options
 from springtide.kube.client import Client
 from springtide.messages import Text, text
@@ -88,7 +88,7 @@ def _show_in_background(name: str, place: Sequence[str], show: Callable[[Text], 
 
 async def _forward(client: Client, board: Deployed, port: int, told: _Terminal | Pipe) -> None:
     # Imported here because the command that only starts a process in the background needs none of it.
-    from springtide.cli.jobs.tensorboard_forwarding import forward  # noqa: PLC0415
+    from springtide.cli.jobs.tensorboard.tensorboard_forwarding import forward  # noqa: PLC0415
 
     try:
         with forwarded_ports.held(board.uid) as holder:

@@ -15,15 +15,17 @@ from springtide.cli.completion import job_names
 from springtide.cli.connecting import Target, on_cluster
 from springtide.cli.errors import ExitCode, Failure
 from springtide.cli.jobs import finding
-from springtide.cli.tide_jobs import options, outputs, screen
-from springtide.cli.tide_jobs.outputs import Form, Output
+from springtide.cli.tide_jobs import options
+from springtide.cli.tide_jobs.output import outputs, screen
+from springtide.cli.tide_jobs.output.outputs import Form, Output
 from springtide.kube.client import Client
 from springtide.kube.request import Scope
 from springtide.kube.resources import NODES, PODS, Obj
 from springtide.messages import text
-from springtide.views import arena_nodes, tide_tables, trainers
+from springtide.views import trainers
 from springtide.views.jobs import JobView, job_view
-from springtide.views.nodes import NodeView, node_views
+from springtide.views.pages import arena_nodes, tide_tables
+from springtide.views.pages.nodes import NodeView, node_views
 
 
 @click.group(cls=CommandGroup, other_words={"jobs": "job", "nodes": "node"})
@@ -58,7 +60,7 @@ def job(target: Target, names: tuple[str, ...], type_: str, output: Output, watc
     views = _chosen([job_view(job.obj) for job in jobs], names, target.namespace)
     now = datetime.now(UTC)
     if output.needs_documents:
-        from springtide.views.documents import document  # noqa: PLC0415  # mostly a table is shown
+        from springtide.views.pages.documents import document  # noqa: PLC0415  # mostly a table is shown
 
         speaking.document(outputs.written(output, [document(view, now) for view in views], listed=True))
     elif output.form is Form.NAME:
@@ -84,7 +86,7 @@ def _chosen(views: Sequence[JobView], names: tuple[str, ...], namespace: str) ->
 
 def _watch_jobs(target: Target, names: tuple[str, ...], type_: str) -> None:
     # Imported here because it takes longer than to show a table once.
-    from springtide.cli.tide_jobs.watching import follow  # noqa: PLC0415
+    from springtide.cli.tide_jobs.output.watching import follow  # noqa: PLC0415
 
     served = target.talk(lambda client: finding.served(client, finding.kinds(type_)))
     wanted, show = trainers.by_word(type_), _Redrawn()
@@ -165,7 +167,7 @@ def _chosen_nodes(views: Sequence[NodeView], names: tuple[str, ...]) -> list[Nod
 
 def _watch_nodes(target: Target, names: tuple[str, ...]) -> None:
     # Imported here because it takes longer than to show a table once.
-    from springtide.cli.tide_jobs.watching import follow  # noqa: PLC0415
+    from springtide.cli.tide_jobs.output.watching import follow  # noqa: PLC0415
 
     show = _Redrawn()
 

@@ -8,7 +8,7 @@ import click
 from springtide.cli.connecting import Target, on_cluster
 from springtide.cli.jobs import finding
 from springtide.cli.tide_jobs import options
-from springtide.cli.tide_jobs.submit_file import wait_for
+from springtide.cli.tide_jobs.submitting.submit_file import wait_for
 
 
 @click.command(epilog="Example: tide wait bert --timeout 2h && echo trained")

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from springtide.local.kinds.strategy import Column, Obj
-from springtide.views.ages import human_duration
+from springtide.views.pages.ages import human_duration
 
 NAME = Column(
     "Name",

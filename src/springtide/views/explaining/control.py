@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import Final
 
 from springtide.messages import text
-from springtide.views.ages import instant
 from springtide.views.explaining import reading
 from springtide.views.explaining.evidence import Evidence, Explanation, Fact
+from springtide.views.pages.ages import instant
 from springtide.views.states import FINISHED, SUSPENDED
 from springtide.views.trainers import TRAINING_JOBS
 

@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from springtide.messages import Text, text
-from springtide.views.ages import instant
 from springtide.views.explaining import reading
 from springtide.views.explaining.evidence import Cause, Evidence, Fact, Obj
+from springtide.views.pages.ages import instant
 
 _STEADY: Final = timedelta(seconds=60)
 """A container has recovered when it has run this long."""

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Final
 
 from springtide.messages import FromOperator, text
-from springtide.views.ages import instant
 from springtide.views.explaining import control, crashes, reading
 from springtide.views.explaining.evidence import Evidence, Explanation, Fact, Obj
+from springtide.views.pages.ages import instant
 
 _OUT_OF_TIME: Final = ("DeadlineExceeded", "MaxWaitTimeExceeded")
 _KUEUE: Final = "kueue.x-k8s.io/queue-name"

@@ -7,9 +7,9 @@ import re
 from typing import Final
 
 from springtide.messages import text
-from springtide.views.ages import instant
 from springtide.views.explaining import reading
 from springtide.views.explaining.evidence import Cause, Evidence, Fact, Obj
+from springtide.views.pages.ages import instant
 
 _LOST: Final = re.compile(r"^(?P<pod>\S+|The launcher) was (?:lost|stopped) with node (?P<node>\S+?)[;.,]?(?:\s|$)")
 _REPLACED: Final = (

@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import Final
 
 from springtide.messages import FromOperator, Text, text
-from springtide.views.ages import instant
 from springtide.views.explaining import crashes, reading
 from springtide.views.explaining.evidence import Evidence, Explanation, Fact
+from springtide.views.pages.ages import instant
 from springtide.views.states import CREATED, QUEUED, RESTARTING, RUNNING, SCALING_IN, SCALING_OUT, STARTING
 from springtide.views.trainers import role
 

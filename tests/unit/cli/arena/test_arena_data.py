@@ -4,7 +4,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from springtide.cli.arena.data import table
+from springtide.cli.arena.verbs.data import table
 
 NOW = datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)
 

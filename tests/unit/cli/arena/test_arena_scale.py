@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from springtide.cli.arena.errors import ArenaError
-from springtide.cli.arena.scale import SCALE_IN, SCALE_OUT, Direction, asked, check
+from springtide.cli.arena.verbs.scale import SCALE_IN, SCALE_OUT, Direction, asked, check
 from springtide.cli.flags.pflag import parsed
 from springtide.kube.resources import Obj
 

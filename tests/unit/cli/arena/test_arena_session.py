@@ -13,10 +13,10 @@ from springtide.cli.arena.errors import ArenaError
 from springtide.cli.arena.session import Session, in_one_line, read
 from springtide.cli.arena.wording import in_arenas_words
 from springtide.cli.errors import Failure
-from springtide.cli.jobs.deleting import NotYours
+from springtide.cli.jobs.changing.deleting import NotYours
+from springtide.cli.jobs.changing.submitting import JobExists, LeftOver, NameTaken
 from springtide.cli.jobs.finding import JobNotFound, SeveralJobs
 from springtide.cli.jobs.instances import NoInstances, NoSuchInstance, NotRunning, SeveralInstances
-from springtide.cli.jobs.submitting import JobExists, LeftOver, NameTaken
 from springtide.kube.config import Connection
 from springtide.messages import text
 

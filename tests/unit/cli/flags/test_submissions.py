@@ -16,8 +16,8 @@ from tests.unit.manifests import flags as recorded
 from springtide.cli.arena.command_tree import GLOBAL_FLAGS
 from springtide.cli.flags import submissions, tables
 from springtide.cli.flags.pflag import parsed
-from springtide.manifests.problems import Problem
-from springtide.manifests.submission import (
+from springtide.manifests.submissions.problems import Problem
+from springtide.manifests.submissions.submission import (
     DeepSpeedJob,
     EtJob,
     LauncherJob,

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from springtide.cli.errors import Failure
-from springtide.cli.jobs import tensorboard_processes
-from springtide.cli.jobs.tensorboard_processes import Pipe, Started
+from springtide.cli.jobs.tensorboard import tensorboard_processes
+from springtide.cli.jobs.tensorboard.tensorboard_processes import Pipe, Started
 from springtide.messages import Text, text
 
 STARTS = text("TensorBoard starts.")

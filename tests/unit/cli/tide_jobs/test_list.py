@@ -13,7 +13,7 @@ from tests.unit.cli.fake_cluster import FakeCluster
 from tests.unit.views.builders import a_job, a_pod, a_role, stamp
 
 from springtide.cli.tide_jobs import list as module
-from springtide.cli.tide_jobs import outputs, watching
+from springtide.cli.tide_jobs.output import outputs, watching
 
 ENDED: dict[str, Any] = {"state": "Succeeded", "workers": "0/2", "completionTime": stamp(65)}
 

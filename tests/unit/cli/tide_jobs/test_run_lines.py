@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from springtide.cli.tide_jobs.run_output import RunOutput
-from springtide.cli.tide_jobs.state_lines import StateLines
-from springtide.views.log_lines import Line
-from springtide.views.log_sources import LogSource
+from springtide.cli.tide_jobs.output.run_output import RunOutput
+from springtide.cli.tide_jobs.output.state_lines import StateLines
+from springtide.views.logs.log_lines import Line
+from springtide.views.logs.log_sources import LogSource
 
 SOURCE = LogSource("bert-launcher", "1", "train", 0, "launcher")
 

@@ -11,10 +11,10 @@ from click.testing import Result
 from tests.unit.cli import fake_cluster
 from tests.unit.cli.fake_cluster import FakeCluster
 from tests.unit.views.builders import a_job, a_pod, a_role, stamp
-from tests.unit.views.test_nodes import a_node
+from tests.unit.views.pages.test_nodes import a_node
 
 from springtide.cli.tide_jobs import top as module
-from springtide.cli.tide_jobs import watching
+from springtide.cli.tide_jobs.output import watching
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from springtide.local.kinds.columns import labels_text, selector_text, since, until
 from springtide.local.kinds.core import STRATEGIES
 from springtide.local.kinds.strategy import Obj
-from springtide.views.ages import human_duration
+from springtide.views.pages.ages import human_duration
 
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
 

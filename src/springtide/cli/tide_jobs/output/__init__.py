@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands on jobs print, and how they ask and redraw."""
