@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m springtide.cli` runs `tide`."""
 
-from springtide.cli.app import main
+from springtide.cli.entry import tide
 
-main()
+tide()

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-from springtide.cli.arena.app import main
+from springtide.cli.entry import arena
 
-main()
+arena()
