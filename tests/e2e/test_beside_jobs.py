@@ -14,6 +14,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import urllib.error
 import urllib.request
@@ -215,14 +216,16 @@ def test_tensorboard_is_shown_again_after_its_pod_or_the_process_was_killed(view
     viewed.until(lambda: not forwarders(viewed), "nothing forwards")
 
 
-def test_arena_shows_tensorboard_too(viewed: Cluster) -> None:
-    environment = viewed.tide.environment
-    if viewed.tide.home.stat().st_uid != os.geteuid():
-        pytest.skip("the program is the same for an ordinary user")
-    words = ("arena", "-n", viewed.kubectl.namespace)
+def test_arena_shows_tensorboard_too(viewed: Cluster, user: str) -> None:
+    as_user = [sys.executable, ordinary.__file__] if user == embedded.ORDINARY_USER else []
+    program = [*as_user, str(Path(sys.executable).with_name("arena")), "-n", viewed.kubectl.namespace]
 
-    def arena(*more: str) -> str:
-        return subprocess.run([*words, *more], env=environment, capture_output=True, text=True, check=True).stdout
+    def arena(*words: str) -> str:
+        tide, command = viewed.tide, [*program, *words]
+        done = subprocess.run(
+            command, env=tide.environment, cwd=tide.home, capture_output=True, text=True, timeout=90, check=True
+        )
+        return done.stdout
 
     address = found_in(arena(*SUBMIT))
     assert "<title>TensorBoard</title>" in page(address)
