@@ -143,6 +143,8 @@ def _until_running(user: User, *names: str) -> None:
                 "resume nope",
                 "restart nope --yes",
                 "clone nope copy",
+                "delete nope",
+                "tensorboard nope",
             )
         ),
         case("get brt", 5, "There is no job brt in namespace default.", "hint: did you mean bert?"),
@@ -188,6 +190,19 @@ def _until_running(user: User, *names: str) -> None:
         case("lst", 2, "No such command 'lst'", "'list'"),
         case("resize bert", 2, "Did you mean 'scale'?"),
         case("list --nope", 2, "No such option '--nope'"),
+        case("delete", 2, "Nothing is named that is to be deleted.", "tide delete JOB", "tide delete --cluster"),
+        case("delete --cluster bert", 2, "bert is about jobs, and --cluster is not."),
+        case("prune", 2, "Missing option '--since'"),
+        case("submit", 2, "Nothing is named that is to be submitted.", "tide submit -f FILE"),
+        case("submit jobs.yaml", 2, "jobs.yaml is no type of jobs.", "tide submit -f jobs.yaml"),
+        case("submit etjob --name a", 2, "The command is missing that the job is to run."),
+        case("submit etjob --name a true", 2, "--image is not valid", "it is missing", "add --image"),
+        case("submit etjob --name a --image b --memory lots true", 2, "'lots' does not have the form QUANTITY"),
+        case("submit etjob --name a --image b --env A true", 2, "'A' does not have the form KEY=VALUE"),
+        case("submit etjob --name a --image b --workers 9 --max-workers 3 true", 2, "9 is more than 3"),
+        case("submit etjob --name B_d --image b true", 2, "'B_d' cannot be part of the names of pods", "lower-case"),
+        case("submit mpijob --name bert --image b true", 1, "The job bert exists.", "tide delete bert"),
+        case("tensorboard bert", 5, "The job bert has no TensorBoard."),
         case("list --kubeconfig nope", 1, "There is no cluster to use.", "nope", "hint: "),
         case("list --context nope", 1, "There is no cluster to use."),
     ],
@@ -391,6 +406,17 @@ def test_ctrl_c_ends_what_goes_on(user: User, words: str, code: int) -> None:
         said = shell.wait_for(r"status=\d+\r\n", begin)
     assert f"status={code}" in said
     assert "Traceback" not in said
+
+
+def test_a_deletion_that_is_not_agreed_to_deletes_nothing(user: User) -> None:
+    with terminal.bash(user.environment, user.home) as shell:
+        for keys, status in (("\x03", 130), ("n\n", 103), ("\x04", 103)):
+            begin = len(shell.shown)
+            shell.type(f"{sys.executable} -m springtide.cli delete bert; echo status=$?\n")
+            shell.wait_for(r"\[y/N\] \Z", begin)
+            shell.type(keys)
+            shell.wait_for(rf"status={status}\r\n", begin)
+    assert user.ok("get", "bert", "-o", "jsonpath={.state}").strip() == "Running"
 
 
 def test_a_terminated_command_ends_at_once(user: User) -> None:

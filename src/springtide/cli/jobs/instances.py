@@ -25,7 +25,8 @@ class NoInstances(Failure):
 class NoSuchInstance(Failure):
     def __init__(self, job: str, instance: str, names: Sequence[str]) -> None:
         what = text("Job {name} has no pod {pod}.", name=job, pod=instance)
-        super().__init__(what, hint=text("its pods: {names}", names=", ".join(names)), code=ExitCode.NOT_FOUND)
+        hint = text("its pods: {names}", names=", ".join(names)) if names else None
+        super().__init__(what, hint=hint, code=ExitCode.NOT_FOUND)
         self.job, self.instance = job, instance
 
 
