@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -41,10 +41,8 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def run(command: list[str | bytes], environment: dict[str, str], **options: Any) -> subprocess.CompletedProcess[bytes]:
     given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
-    done: subprocess.CompletedProcess[bytes] = subprocess.run(
-        command, env=environment, timeout=_LIMIT, check=False, **given
-    )
-    return done
+    done: Any = subprocess.run(command, env=environment, timeout=_LIMIT, check=False, **given)
+    return cast(subprocess.CompletedProcess[bytes], done)
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
