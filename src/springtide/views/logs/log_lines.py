@@ -21,6 +21,7 @@ _STAMP: Final = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[
 _LONGEST_STAMP: Final = 35
 _RANK: Final = re.compile(rb"\[(?:\d+,)?(\d+)\]<std(?:out|err)>: ?")
 """As horovodrun, mpirun and the elastic launcher mark the output of ranks."""
+_PROGRESS: Final = b'{"springtide":"progress"'
 _COLOURS: Final = (36, 33, 35, 32, 34, 31, 96, 93, 95, 92, 94, 91)
 """ANSI codes that are readable on dark and on light ground."""
 
@@ -127,7 +128,8 @@ def rank_of(text: bytes) -> int | None:
 
 
 class Selection:
-    """The lines that a user wants of a source: those that match a pattern, and those of a rank.
+    """The lines that a user wants of a source: those that match a pattern, and those of a rank. What a launcher prints
+    for programs is none of them: commands show it in columns of their own.
 
     Of a broken line all parts are decided with the first one, which has the beginning of the line.
     """
@@ -142,7 +144,7 @@ class Selection:
         return wanted
 
     def _wants(self, text: bytes) -> bool:
-        if self._rank is not None and rank_of(text) != self._rank:
+        if text.startswith(_PROGRESS) or (self._rank is not None and rank_of(text) != self._rank):
             return False
         return self._pattern is None or self._pattern.search(text) is not None
 

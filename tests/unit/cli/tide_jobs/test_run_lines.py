@@ -17,18 +17,7 @@ def line(second: int, text: str) -> Line:
     return Line(b"2026-01-01T00:00:%02d.000000000Z" % second, text.encode())
 
 
-LINES = (line(1, "[0]<stdout>:a"), line(1, "[1]<stdout>:b"), line(2, '{"springtide":"progress","size":2}'))
-
-
-def test_the_log_is_printed_without_what_launchers_print_for_programs(
-    capfdbinary: pytest.CaptureFixture[bytes],
-) -> None:
-    output = RunOutput()
-    output.begin(None)
-    for each in LINES:
-        output.line(SOURCE, each)
-    output.flush()
-    assert capfdbinary.readouterr().out == b"[0]<stdout>:a\n[1]<stdout>:b\n"
+LINES = (line(1, "[0]<stdout>:a"), line(1, "[1]<stdout>:b"))
 
 
 def test_a_log_that_is_followed_again_goes_on_after_the_last_line(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

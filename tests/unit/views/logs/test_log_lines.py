@@ -142,6 +142,11 @@ def test_pattern_and_rank_select_lines_together() -> None:
     assert chosen(Selection()) == texts
 
 
+def test_what_launchers_print_for_programs_is_not_shown() -> None:
+    assert not Selection().wants(Line(b"", b'{"springtide":"progress","size":2}'))
+    assert Selection().wants(Line(b"", b'[0]<stdout>:{"springtide":"progress"}'))
+
+
 def test_a_broken_line_is_selected_by_its_beginning() -> None:
     selection = Selection(rank=1)
     parts = [Line(b"", b"[1]<stdout>:xx", False), Line(b"", b"xx", False), Line(b"", b"x"), Line(b"", b"x")]

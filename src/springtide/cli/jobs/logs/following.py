@@ -58,7 +58,7 @@ class MergedLog:
     def __init__(self, client: Client, namespace: str, wish: Wish, output: Output, *, marked: bool) -> None:
         """`marked`: the rank is that of a line, not of a pod."""
         self._client, self._namespace, self._wish, self._output = client, namespace, wish, output
-        self._rank = wish.wanted.rank if marked else None
+        self._rank, self._marked = wish.wanted.rank if marked else None, marked
         self._merge = Merge(follow=wish.follow)
         self.pace = Pace()
         self.readings: dict[str, Reading] = {}
@@ -74,7 +74,7 @@ class MergedLog:
             reading = Reading(self._client, self._namespace, source, self._merge, self.pace)
             self.readings[source.key] = reading
             selection = Selection(self._wish.pattern, self._rank)
-            selective = self._rank is not None or self._wish.pattern is not None
+            selective = self._marked or self._wish.pattern is not None  # launchers print lines that are not shown
             whole = LogOptions(source.container, follow=True, timestamps=True)
             reading.start(self._wish.options(source.container) if first else whole, selection, selective=selective)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of a job that `tide run` follows: the program's lines, without those that launchers print for programs.
+"""The log of a job that `tide run` follows.
 
 It may be followed again after an interruption: lines that were printed already are left out then.
 """
@@ -16,7 +16,6 @@ from springtide.views.logs.log_lines import Line, Resume, colour_of, rank_of
 from springtide.views.logs.log_sources import LogSource
 from springtide.views.tamed import tamed
 
-_PROGRESS: Final = b'{"springtide":"progress"'
 _MARK_END: Final = b">:"
 
 
@@ -32,7 +31,7 @@ class RunOutput:
             each.begin()
 
     def line(self, source: LogSource, line: Line) -> None:
-        if self._printed.setdefault(source.key, Resume()).is_new(line) and not line.text.startswith(_PROGRESS):
+        if self._printed.setdefault(source.key, Resume()).is_new(line):
             self._stream.write(self._shown(line.text) + b"\n")
 
     def _shown(self, text: bytes) -> bytes:
