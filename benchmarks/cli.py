@@ -38,6 +38,8 @@ JOBS = Resource("kai.alibabacloud.com", "v1alpha1", "trainingjobs", "TrainingJob
 NAMESPACE = "default"
 PER_JOB = 3
 AT_ONCE = 50
+SETTLE = 20.0
+"""Seconds until commands are run: controllers and the scheduler have seen all pods by then."""
 BIN = Path(sys.executable).parent
 MEASURING = """
 import json, os, sys, time
@@ -157,6 +159,7 @@ def filled(server: AbstractContextManager[servers.Running], tools: Path, jobs: i
         established = [str(tools / "kubectl"), "wait", "--for=condition=Established", "crd", "--all"]
         subprocess.run(established, env=environment, check=True, stdout=subprocess.DEVNULL)
         asyncio.run(fill(running.kubeconfig, jobs))
+        time.sleep(SETTLE)
         yield environment
 
 
