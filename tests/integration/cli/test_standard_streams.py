@@ -40,7 +40,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def run(command: list[str | bytes], environment: dict[str, str], **options: Any) -> subprocess.CompletedProcess[bytes]:
-    given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    given: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
     return subprocess.run(command, env=environment, timeout=_LIMIT, check=False, **given)
 
 

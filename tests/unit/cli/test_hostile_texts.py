@@ -34,7 +34,7 @@ NAME = f"bert{EVIL}"
 def a_hostile_job() -> dict[str, Any]:
     progress = {"step": 4, "loss": EVIL, "ranks": 2}
     failed = {"type": "Failed", "status": "True", "reason": EVIL, "message": EVIL, "lastTransitionTime": stamp(3)}
-    words = {"state": "Failed", "workers": EVIL, "explanation": EVIL, "node": EVIL}
+    words: dict[str, Any] = {"state": "Failed", "workers": EVIL, "explanation": EVIL, "node": EVIL}
     labels = {"modelName": EVIL, "modelVersion": EVIL, "priority": EVIL}
     return a_job(name=NAME, labels=labels, progress=progress, conditions=[failed], **words)
 
