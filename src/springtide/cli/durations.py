@@ -9,6 +9,9 @@ from typing import Any
 import click
 
 _PART = re.compile(r"(\d+(?:\.\d+)?)(d|h|m|s)")
+LONGEST = 100 * 365 * 86400.0
+"""Seconds; no clock has to count further."""
+_QUOTED = 30
 _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 
 
@@ -28,12 +31,13 @@ class Duration(click.ParamType[float]):
 
 def seconds(text: str) -> float:
     """ValueError when the text is no duration."""
-    if re.fullmatch(r"\d+(\.\d+)?", text):
-        return float(text)
-    parts = _PART.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
+    parts = [(text, "s")] if re.fullmatch(r"\d+(\.\d+)?", text) else _PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) not in (text, f"{text}s"):
         raise ValueError(f"{text!r} is no span of time; write it like 30s, 2m or 1h30m")
-    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    found = sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    if found > LONGEST:
+        raise ValueError(f"{text[:_QUOTED]!r} is longer than 100 years; write it like 30s, 2m or 1h30m")
+    return found
 
 
 def shown(span: float) -> str:

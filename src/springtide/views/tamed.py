@@ -19,10 +19,10 @@ _COMPLETE: Final = (
 )
 _WHOLE: Final = re.compile(_KEPT + rb"|" + _COMPLETE)
 _OBEYED: Final = re.compile(
-    rb"(?P<kept>" + _KEPT + rb")|(?:" + _COMPLETE + rb"|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]"
+    rb"(?P<kept>" + _KEPT + rb")|(?:(?!" + _KEPT + rb")(?:" + _COMPLETE + rb"|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]"
     rb"|\x1b(?!\[(?:[\d;:]*m|0?K))"  # without what makes it a sequence
     rb"|\xc2[\x80-\x9f]"  # control characters of one byte, in UTF-8
-    rb"|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9])+"  # directions of writing
+    rb"|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]))+"  # directions of writing
 )
 _COLOUR: Final = re.compile(rb"\x1b\[([\d;:]*)m")
 _RESET: Final = b"\x1b[0m"

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -40,9 +40,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def run(command: list[str | bytes], environment: dict[str, str], **options: Any) -> subprocess.CompletedProcess[bytes]:
-    given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
-    done: Any = subprocess.run(command, env=environment, timeout=_LIMIT, check=False, **given)
-    return cast(subprocess.CompletedProcess[bytes], done)
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    given: dict[str, Any] = pipes | options
+    return subprocess.run(command, env=environment, timeout=_LIMIT, check=False, **given)
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])

@@ -28,7 +28,9 @@ def test_seconds(text: str, expected: float) -> None:
     assert seconds(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "s", "30x", "-5s", "30 s", "s30", "1w", "m5s", "1..5s"])
+@pytest.mark.parametrize(
+    "text", ["", "s", "30x", "-5s", "30 s", "s30", "1w", "m5s", "1..5s", "99999999999999h", "9" * 400, "9" * 5000 + "h"]
+)
 def test_no_span_of_time(text: str) -> None:
     with pytest.raises(ValueError, match="write it like 30s, 2m or 1h30m"):
         seconds(text)

@@ -49,6 +49,7 @@ def test_what_is_no_colour_is_left_out(sequence: bytes) -> None:
         (b"\x1b[1;31mfailed\x1b[0m", b"\x1b[1;31mfailed\x1b[0m"),
         (b"\x1b[32mok\x1b[m", b"\x1b[32mok\x1b[m"),
         (b"\x1b[38:5:9mopen", b"\x1b[38:5:9mopen\x1b[0m"),
+        (b"\x1b[?25l\x1b[31mred\x1b[0m\x1b[?25h", b"\x1b[31mred\x1b[0m"),
         (b"\x1b[8mhidden", b"\x1b[8mhidden\x1b[0m"),
         (b" 40%\r 50%\x1b[K\tdone", b" 40%\r 50%\x1b[K\tdone"),
         (b"\x1b]52;c;without an end", b"]52;c;without an end"),

@@ -22,7 +22,7 @@ from springtide.views import tamed
 from springtide.views.pages.ages import instant
 from springtide.views.trainers import Trainer
 
-_SINCE: Final = re.compile(r"(?:\d+[hms])*")
+_SINCE: Final = re.compile(r"(?:[0-9]{1,12}[hms])*")
 _SECONDS: Final = {"h": 3600, "m": 60, "s": 1}
 
 

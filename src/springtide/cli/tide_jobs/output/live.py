@@ -86,7 +86,8 @@ class _Live:
     def _draw(self, view: JobView) -> None:
         width = shutil.get_terminal_size().columns - 1
         drawn = "\n".join(training_history.picture(view, self._history, datetime.now(UTC), width))
-        self._screen.draw(drawn if screen.is_coloured() else _COLOUR.sub("", drawn))
+        coloured = screen.is_coloured()
+        self._screen.draw(drawn if coloured else _COLOUR.sub("", drawn), coloured=coloured)
 
     def _print(self, view: JobView) -> None:
         line = training_history.line(view, self._history)

@@ -11,7 +11,9 @@ from typing import Final
 
 import click
 
+from springtide.messages.terminals import harmless
 from springtide.views.pages.tables import shortened
+from springtide.views.tamed import tamed
 
 _UP_AND_CLEAR: Final = "\x1b[{lines}F\x1b[J"
 _COLOUR: Final = re.compile(r"\x1b\[\d*m")
@@ -29,8 +31,10 @@ class Screen:
     def __init__(self) -> None:
         self._drawn: list[str] = []
 
-    def draw(self, text: str) -> None:
-        """What does not fit is left out: a line that has left the terminal at its top could never be cleared."""
+    def draw(self, text: str, *, coloured: bool = False) -> None:
+        """What does not fit is left out: a line that has left the terminal at its top could never be cleared. Of what a
+        terminal obeys only colours are left, and only in a `coloured` text."""
+        text = tamed(text.encode(errors="replace")).decode() if coloured else harmless(text)
         size = shutil.get_terminal_size()
         lines = [_fitted(line, size.columns - 1) for line in text.splitlines()[: max(size.lines - 1, 1)]]
         if lines == self._drawn:

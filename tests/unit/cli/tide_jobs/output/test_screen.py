@@ -39,6 +39,16 @@ def test_what_does_not_fit_is_left_out(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out.splitlines() == ["训" * 9 + "…", "0", "1", "2"]
 
 
+@pytest.mark.usefixtures("size")
+@pytest.mark.parametrize(
+    ("coloured", "shown"),
+    [(False, "a]0;t[2J[31mb"), (True, "a\x1b[31mb\x1b[0m")],
+)
+def test_the_texts_in_it_control_nothing(coloured: bool, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Screen().draw("a\x1b]0;t\x07\x1b[2J\x1b[31mb", coloured=coloured)
+    assert capsys.readouterr().out == f"{shown}\n"
+
+
 @pytest.mark.parametrize(
     ("term", "terminal", "no_colour", "live", "coloured"),
     [
