@@ -70,7 +70,14 @@ def job(target: Target, names: tuple[str, ...], type_: str, output: Output, watc
 
 
 def _job_table(target: Target, views: Sequence[JobView]) -> str:
-    return tide_tables.top_jobs(views, datetime.now(UTC), outputs.terminal_width(), all_namespaces=not target.namespace)
+    width, everywhere = outputs.terminal_width(), not target.namespace
+    table = tide_tables.top_jobs(views, datetime.now(UTC), width, all_namespaces=everywhere)
+    return f"{table}\n\n{speaking.shown(tide_tables.jobs_total(views))}"
+
+
+def _node_table(views: Sequence[NodeView]) -> str:
+    table = tide_tables.top_nodes(views, outputs.terminal_width())
+    return f"{table}\n\n{speaking.shown(tide_tables.nodes_total(views))}"
 
 
 def _chosen(views: Sequence[JobView], names: tuple[str, ...], namespace: str) -> list[JobView]:
@@ -150,7 +157,7 @@ def node(target: Target, names: tuple[str, ...], output: Output, watch: bool) ->
     elif output.needs_documents:
         speaking.document(outputs.written(output, [arena_nodes.node_document(views)], listed=False))
     else:
-        speaking.page(tide_tables.top_nodes(views, outputs.terminal_width()))
+        speaking.page(_node_table(views))
 
 
 _ON_NODES = Scope(fields="spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed")
@@ -173,9 +180,7 @@ def _watch_nodes(target: Target, names: tuple[str, ...]) -> None:
 
     def shown(found: Sequence[Sequence[Obj]]) -> bool:
         views = node_views(*found)
-        show(
-            tide_tables.top_nodes([view for view in views if not names or view.name in names], outputs.terminal_width())
-        )
+        show(_node_table([view for view in views if not names or view.name in names]))
         return False
 
     follow(target, [(NODES, Scope()), (PODS, _ON_NODES)], shown)

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from springtide.api.quantity import Quantity
+from springtide.messages import Text, text
 from springtide.views.jobs import JobView
 from springtide.views.pages.ages import human_duration
 from springtide.views.pages.nodes import NodeView
@@ -102,7 +103,7 @@ _TOP_JOBS: Final = (
 
 
 def top_jobs(views: Iterable[JobView], now: datetime, width: int | None = None, *, all_namespaces: bool = False) -> str:
-    """Those that ask for most GPUs first. The totals are of those that have not finished."""
+    """Those that ask for most GPUs first."""
     ordered = sorted(views, key=lambda view: -view.requested_gpus)
     rows = [
         [
@@ -117,10 +118,15 @@ def top_jobs(views: Iterable[JobView], now: datetime, width: int | None = None, 
         ]
         for view in ordered
     ]
-    going = [view for view in ordered if not view.finished]
-    taken, asked = sum(each.allocated_gpus for each in going), sum(each.requested_gpus for each in going)
     columns = (*((_NAMESPACE.column,) if all_namespaces else ()), *_TOP_JOBS)
-    return f"{table(columns, rows, width)}\n\nGPUs of all jobs: {taken} allocated, {asked} requested"
+    return table(columns, rows, width)
+
+
+def jobs_total(views: Sequence[JobView]) -> Text:
+    """Of those that have not finished."""
+    going = [view for view in views if not view.finished]
+    taken, asked = sum(each.allocated_gpus for each in going), sum(each.requested_gpus for each in going)
+    return text("GPUs of all jobs: {taken} allocated, {asked} requested", taken=taken, asked=asked)
 
 
 _NODES: Final = (
@@ -137,7 +143,7 @@ _GIB: Final = 2**30
 
 
 def top_nodes(views: Sequence[NodeView], width: int | None = None) -> str:
-    """What pods take up of each node, and of all."""
+    """What pods take up of each node."""
     rows = [
         [
             view.name,
@@ -151,9 +157,14 @@ def top_nodes(views: Sequence[NodeView], width: int | None = None) -> str:
         ]
         for view in views
     ]
+    return table(_NODES, rows, width)
+
+
+def nodes_total(views: Sequence[NodeView]) -> Text:
     taken, total = sum(view.allocated_gpus for view in views), sum(view.gpus for view in views)
     share = f" ({100 * taken / total:.1f}%)" if total else ""
-    return f"{table(_NODES, rows, width)}\n\nGPUs of all nodes: {taken:g} allocated of {total:g}{share}"
+    figures = {"taken": f"{taken:g}", "total": f"{total:g}", "share": share}
+    return text("GPUs of all nodes: {taken} allocated of {total}{share}", **figures)
 
 
 def _cores(amount: Quantity) -> str:
