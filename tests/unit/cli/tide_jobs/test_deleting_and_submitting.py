@@ -40,6 +40,8 @@ def test_a_cluster_is_only_deleted_by_its_option(words: list[str], what: str) ->
     [
         ([], "Nothing is named that is to be submitted.", "a manifest: tide submit -f FILE; a job by flags: "),
         (["job.yaml"], "job.yaml is no type of jobs.", "submit a manifest with: tide submit -f job.yaml"),
+        (["mpjob", "true"], "There is no type of jobs mpjob.", "did you mean mpijob?"),
+        (["sparkjob", "true"], "There is no type of jobs sparkjob.", "types are: etjob, mpijob, "),
         (["-n", "team", "etjob", "--name=a", "true"], "Options of etjob stand after it.", "write: tide submit etjob "),
         (["--dry-run=client", "tf", "--name=a", "true"], "Options of tf stand after it.", "write: tide submit tf "),
         (["etjob", "true"], "--name is missing.", ""),

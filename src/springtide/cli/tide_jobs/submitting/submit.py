@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,7 +31,7 @@ class _Submit(click.Group):
         return list(_TYPES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        name = next((name for name, (others, _) in _TYPES.items() if cmd_name in (name, *others)), None)
+        name = _type_of(cmd_name)
         if name is None:
             return None
         # Imported here because a manifest needs none of the flags.
@@ -44,11 +45,24 @@ class _Submit(click.Group):
         if not ctx.resilient_parsing and Path(args[0]).suffix in (".yaml", ".yml", ".json"):
             hint = text("submit a manifest with: {command}", command=f"tide submit -f {args[0]}")
             raise Failure(text("{word} is no type of jobs.", word=args[0]), hint=hint, code=ExitCode.USAGE)
+        if not ctx.resilient_parsing and not args[0].startswith("-") and _type_of(args[0]) is None:
+            raise _no_type(args[0])
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Types of jobs"):
             formatter.write_dl([(name, help_) for name, (_, help_) in _TYPES.items()])
+
+
+def _type_of(word: str) -> str | None:
+    return next((name for name, (others, _) in _TYPES.items() if word in (name, *others)), None)
+
+
+def _no_type(word: str) -> Failure:
+    similar = difflib.get_close_matches(word, _TYPES, 1)
+    types = text("types are: {types}", types=", ".join(_TYPES))
+    hint = text("did you mean {name}?", name=similar[0]) if similar else types
+    return Failure(text("There is no type of jobs {type}.", type=word), hint=hint, code=ExitCode.USAGE)
 
 
 @click.command(
