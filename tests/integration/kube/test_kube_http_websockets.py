@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from aiohttp import web
 
-from springtide.kube import errors, transport
+from springtide.kube import errors, http_transport
 from springtide.kube.client import Client
 from springtide.kube.config import Connection, bearer
 from springtide.kube.exec import PROTOCOLS, Ended, TimedOut, execute
@@ -116,13 +116,13 @@ async def test_a_connection_that_ends_early_is_unreachable(client: Client, pod: 
 
 
 async def test_a_half_open_connection_is_noticed(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "HEARTBEAT", 0.2)
+    monkeypatch.setattr(http_transport, "HEARTBEAT", 0.2)
     with pytest.raises(errors.Unreachable, match=r"GET http://.*/pods/half-open/exec"):
         await run(client, "half-open")
 
 
 async def test_a_silent_connection_that_answers_pings_is_kept(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "HEARTBEAT", 0.1)
+    monkeypatch.setattr(http_transport, "HEARTBEAT", 0.1)
     with pytest.raises(TimedOut) as raised:
         await run(client, "endless", timeout=1.0)
     assert raised.value.last_lines == "begun"

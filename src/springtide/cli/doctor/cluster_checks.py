@@ -181,6 +181,8 @@ async def nodes(cluster: Cluster) -> Finding:
         )
         fix = text("see why: {command}", command=f"kubectl describe node {silent[0]}")
         return Finding(said, fix, needed=len(silent) == len(found))
+    if len(found) == 1:
+        return Finding(text("the node is ready"))
     return Finding(text("all {count} nodes are ready", count=len(found)))
 
 

@@ -30,6 +30,7 @@ TRANSLATIONS: Final = {
     "the cluster has no nodes, or you may not read them": "集群没有节点，或您无权读取",
     "{count} of {total} nodes are not ready: {names}": "{total} 个节点中有 {count} 个未就绪：{names}",
     "see why: {command}": "查看原因：{command}",
+    "the node is ready": "节点已就绪",
     "all {count} nodes are ready": "{count} 个节点均已就绪",
     "{count} GPUs on {nodes} nodes": "{nodes} 个节点上有 {count} 个 GPU",
     "install the device plugin of your GPUs, if the nodes have any": "若节点有 GPU，请安装其设备插件",

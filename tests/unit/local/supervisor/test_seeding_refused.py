@@ -25,7 +25,8 @@ class Server:
             if self._refusal is None:
                 raise errors.Unreachable("nobody there")
             return self._refusal
-        return answer({"metadata": {}, "status": {"conditions": [{"type": "Established", "status": "True"}]}})
+        metadata = {"name": request.path.rpartition("/")[2]}
+        return answer({"metadata": metadata, "status": {"conditions": [{"type": "Established", "status": "True"}]}})
 
     async def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
         raise AssertionError("nobody watches here")

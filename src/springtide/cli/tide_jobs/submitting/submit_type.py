@@ -73,7 +73,7 @@ class _Typed(click.Command):
     def __init__(self, name: str, flags: Sequence[Flag], run: Any) -> None:
         self._flags = (*flags, *OWN)
         params = [_option(flag) for flag in self._flags]
-        about = f"Create {'an' if name[0] == 'e' else 'a'} {name}, as `arena submit {name}` does.\n\n{_COMMAND_HELP}"
+        about = f"Create a job of type {name}, as `arena submit {name}` does.\n\n{_COMMAND_HELP}"
         command = click.Argument(["line"], nargs=-1, metavar="COMMAND", help="What the job runs.")
         super().__init__(name, callback=run, params=[*params, command], help=about, epilog=_EPILOG.format(name=name))
 
