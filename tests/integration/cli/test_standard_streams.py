@@ -36,7 +36,8 @@ entry.{program}()
 def environment(tmp_path: Path) -> dict[str, str]:
     nothing = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
     lost = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST")
-    return {name: value for name, value in os.environ.items() if name not in lost} | nothing
+    programs = {"PATH": os.pathsep.join((os.path.dirname(sys.executable), os.environ["PATH"]))}
+    return {name: value for name, value in os.environ.items() if name not in lost} | nothing | programs
 
 
 def run(command: list[str | bytes], environment: dict[str, str], **options: Any) -> subprocess.CompletedProcess[bytes]:
@@ -100,7 +101,7 @@ def test_a_pipe_that_nobody_reads_ends_the_program_without_a_word(words: str, en
         ("tide", ["list"], "springtide.kube.client"),
         ("tide", ["get", "a"], "springtide.views.jobs"),
         ("arena", ["list"], "springtide.cli.arena.app"),
-        ("arena", ["list"], "springtide.cli.arena.list_jobs"),
+        ("arena", ["list"], "springtide.cli.arena.verbs.list_jobs"),
         ("arena", ["list"], "springtide.kube.client"),
     ],
 )
