@@ -243,5 +243,5 @@ def test_a_job_replaced_by_the_other_version_is_not_attached_anew(admin: Kubectl
 
 
 def test_a_field_is_explained(admin: Kubectl) -> None:
-    said = admin("explain", "mpijob.spec.slotsPerWorker", "--api-version=kubeflow.org/v1")
+    said = admin("explain", "mpijobs.spec.slotsPerWorker", "--api-version=kubeflow.org/v1")
     assert "The number of ranks (slots) of each worker; 1 by default." in said

@@ -196,13 +196,13 @@ def test_a_job_is_listed_with_its_state_workers_and_bounds(admin: Kubectl, of: O
 @pytest.mark.parametrize(
     ("field", "said"),
     [
-        ("tfjob", "A TensorFlow job"),
-        ("tfjob.spec.enableDynamicWorker", "Whether workers may come and go while the job trains"),
-        ("tfjob.spec.tfReplicaSpecs", "The roles of the job: Chief or Master, PS, Worker and Evaluator"),
-        ("pytorchjob", "A PyTorch job"),
-        ("pytorchjob.spec.nprocPerNode", "Processes per replica that torchrun starts"),
-        ("pytorchjob.spec.elasticPolicy.metrics", "Metrics, as of autoscaling/v2"),
-        ("pytorchjob.spec.pytorchReplicaSpecs.restartPolicy", "Whether the containers of a pod are restarted"),
+        ("tfjobs", "A TensorFlow job"),
+        ("tfjobs.spec.enableDynamicWorker", "Whether workers may come and go while the job trains"),
+        ("tfjobs.spec.tfReplicaSpecs", "The roles of the job: Chief or Master, PS, Worker and Evaluator"),
+        ("pytorchjobs", "A PyTorch job"),
+        ("pytorchjobs.spec.nprocPerNode", "Processes per replica that torchrun starts"),
+        ("pytorchjobs.spec.elasticPolicy.metrics", "Metrics, as of autoscaling/v2"),
+        ("pytorchjobs.spec.pytorchReplicaSpecs.restartPolicy", "Whether the containers of a pod are restarted"),
     ],
 )
 def test_a_field_is_explained(admin: Kubectl, field: str, said: str) -> None:
@@ -211,7 +211,7 @@ def test_a_field_is_explained(admin: Kubectl, field: str, said: str) -> None:
 
 @kinds
 def test_every_field_has_a_text(admin: Kubectl, of: Of) -> None:
-    fields = admin("explain", f"{of.kind.lower()}.spec", API_VERSION).split("FIELDS:")[1]
+    fields = admin("explain", f"{of.plural}.spec", API_VERSION).split("FIELDS:")[1]
     texts = dict(re.findall(r"^  (\w+)\t<.*\n(?:  enum: .*\n)?    (.+)$", fields, re.MULTILINE))
     assert {"runPolicy", of.specs, "cleanPodPolicy"} <= set(texts)
     assert "<no description>" not in texts.values()

@@ -184,10 +184,10 @@ def test_a_job_is_not_attached_anew(admin: Kubectl) -> None:
 @pytest.mark.parametrize(
     ("field", "said"),
     [
-        ("trainingjob", "An elastic training job"),
-        ("trainingjob.spec.etReplicaSpecs.worker.maxReplicas", "The most workers that the job may be resized to"),
-        ("scaleout.spec.toAdd", "The workers to add"),
-        ("scalein.spec.toDelete.podNames", "The names of the worker pods to remove"),
+        ("trainingjobs", "An elastic training job"),
+        ("trainingjobs.spec.etReplicaSpecs.worker.maxReplicas", "The most workers that the job may be resized to"),
+        ("scaleouts.spec.toAdd", "The workers to add"),
+        ("scaleins.spec.toDelete.podNames", "The names of the worker pods to remove"),
     ],
 )
 def test_a_field_is_explained(admin: Kubectl, field: str, said: str) -> None:

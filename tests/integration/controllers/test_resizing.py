@@ -250,12 +250,16 @@ async def test_a_resize_may_be_turned_around_at_any_moment(operated: World) -> N
         await operated.resize(size)
         await asyncio.sleep(0)
     await operated.quiet()
+
+    async def ended() -> Obj:
+        """Workers are drained one after another, so pods go on being deleted."""
+        await operated.kubelet.end()
+        return await operated.status()
+
     await operated.until(operated.workers, lambda found: len(found) == 2)
-    await operated.kubelet.end()
     await operated.workers_run(2)
-    listed = await operated.until(operated.listed, lambda found: len(found) == 2)
-    assert listed == await operated.workers()
-    assert (await operated.until_state("Running"))["workers"] == "2/2"
+    await operated.until(ended, lambda found: (found.get("state"), found.get("workers")) == ("Running", "2/2"))
+    assert await operated.listed() == await operated.workers()
 
 
 async def test_what_the_scale_subresource_says_is_what_is(operated: World) -> None:
