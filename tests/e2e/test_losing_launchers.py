@@ -45,7 +45,8 @@ def resumed(job: Job, before: str) -> int:
 
     def another() -> re.Match[str] | None:
         name = job.launcher()
-        if not name or job.pods("Launcher")[name]["metadata"]["uid"] == before:
+        pod = job.pods("Launcher").get(name)
+        if pod is None or pod["metadata"]["uid"] == before:
             return None
         return re.search(r"the checkpoint is of step (\d+)", job.cluster.kubectl.run("logs", name).stdout)
 

@@ -95,8 +95,8 @@ def explained(evidence: Evidence) -> Explanation:
     return found._replace(command=command)
 
 
-_PLAIN: Final = re.compile(r"[A-Za-z0-9_./,:=@%+ -]+")
-"""Without anything that a shell does more with than to split it into words."""
+_PLAIN: Final = re.compile(r"(?:[A-Za-z0-9_./,:=@%+ -]|'[^'\x00-\x1f\x7f]*')+")
+"""Without anything that a shell does more with than to split it into words; what stands in single quotes is one."""
 
 
 def _explained(evidence: Evidence) -> Explanation:

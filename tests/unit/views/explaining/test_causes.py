@@ -316,3 +316,18 @@ def test_the_next_command_has_nothing_that_a_shell_would_run(name: str) -> None:
     pod = a_pod(unscheduled=UNBOUND, spec=mentioned)
     found = explained(evidence(a_job(), pod, claims={name: PENDING | {"metadata": {"name": name, "uid": "c"}}}))
     assert found.command == "tide get -e -n ns -- pi"
+
+
+@pytest.mark.parametrize(
+    ("advised", "shown_command"),
+    [
+        ("tide env create train --image 'example.com/train:1.0'", True),
+        ("tide env create train --image 'a'; id; ''", False),
+        ("tide env create train --image '$(id)'$(id)", False),
+    ],
+)
+def test_what_stands_in_single_quotes_is_no_more_than_a_word(advised: str, shown_command: bool) -> None:
+    said = "images are not pulled here, no environment stands in for this one. Make one, and the pod starts by itself"
+    missing = {"reason": "ErrImagePull", "message": f"{said}: {advised}"}
+    found = explained(evidence(a_job("Starting"), a_pod(ready=False, waiting=missing)))
+    assert (found.command == advised) is shown_command
