@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from springtide.messages.zh import (
+    clusters,
     connecting,
     doctor,
     explaining,
@@ -21,6 +22,7 @@ from springtide.messages.zh import (
 )
 
 _SUBJECTS: Final = (
+    clusters,
     connecting,
     doctor,
     explaining,
