@@ -135,4 +135,91 @@ TRANSLATIONS: Final = {
     "Everything that was acknowledged is on disk.": (
         "进程 {process} 在 {seconds} 秒后仍未停止\n结束它：{command}\n已确认的内容都已写入磁盘。"
     ),
+    # Showing
+    "Cluster {name!r} {state}.": "集群 {name} {state}。",
+    "Start it with: {command}": "启动：{command}",
+    "cluster {name!r} is still starting": "集群 {name} 仍在启动",
+    "cluster {name!r} is still starting\nTry again in a moment.": "集群 {name} 仍在启动\n请稍后再试。",
+    "Its server is slow: {why}; waiting up to {seconds} s": "服务器响应缓慢：{why}；最多等待 {seconds} 秒",
+    "no answer within {seconds} s": "{seconds} 秒内没有应答",
+    "GET {path} is answered with {status}": "对 GET {path} 的应答是 {status}",
+    "{path} ({size})": "{path}（{size}）",
+    "{nodes}, {namespaces}, {pods}": "{nodes}、{namespaces}、{pods}",
+    "1 node": "1 个节点",
+    "{count} nodes": "{count} 个节点",
+    "1 namespace": "1 个命名空间",
+    "{count} namespaces": "{count} 个命名空间",
+    "1 pod": "1 个 Pod",
+    "{count} pods": "{count} 个 Pod",
+    "{ready} of {total} ready": "共 {total} 个，{ready} 个就绪",
+    "{running} of {total} running": "共 {total} 个，{running} 个在运行",
+    "the one that runs tide": "运行 tide 的环境",
+    "{made} and the one that runs tide": "{made} 个，以及运行 tide 的环境",
+    "runs as process {process}": "在运行，进程 {process}",
+    "does not run": "没有运行",
+    "does not run; its log is {log}": "没有运行；其日志：{log}",
+    "pods share this machine's": "Pod 共用本机的网络",
+    "netd does not answer: {why}": "netd 没有应答：{why}",
+    "pods have their own; they cannot reach the outside": "Pod 有自己的网络；无法访问外部",
+    "pods have their own; they cannot reach the outside: {why}": "Pod 有自己的网络；无法访问外部：{why}",
+    "pods have their own; they reach the outside by {uplink}": "Pod 有自己的网络；通过 {uplink} 访问外部",
+    # Jobs that run when the cluster is stopped
+    "Its server does not answer, so running jobs cannot be listed; they continue with the next `tide up`.\n": (
+        "服务器没有应答，因此无法列出运行中的任务；下次 `tide up` 后它们会继续。\n"
+    ),
+    "1 job is running": "有 1 个任务在运行",
+    "{count} jobs are running": "有 {count} 个任务在运行",
+    "{running}, and so it stays; the next `tide up` takes the pods over:": (
+        "{running}，并将继续运行；下次 `tide up` 会接管其 Pod："
+    ),
+    "{running}. With the next `tide up`:": "{running}。下次 `tide up` 后：",
+    "and {count} more": "另有 {count} 个",
+    "continues from its last checkpoint, or from the beginning if it has none": (
+        "从最近的检查点继续；没有检查点则从头开始"
+    ),
+    "starts from the beginning": "从头开始",
+    "{fate}; each pod counts towards its backoffLimit ({limit})": "{fate}；每个 Pod 都计入其 backoffLimit（{limit}）",
+    # The kubeconfig
+    "{file} cannot be read as a kubeconfig: {why}\nNothing was changed.": (
+        "无法将 {file} 作为 kubeconfig 读取：{why}\n没有做任何更改。"
+    ),
+    "cannot write {file}: {why}": "无法写入 {file}：{why}",
+    "Added {name!r} to {file} and made it the current context.": "已将 {name} 添加到 {file} 并设为当前 context。",
+    "Replaced {name!r} in {file} and made it the current context.": "已替换 {file} 中的 {name} 并设为当前 context。",
+    "Go back with: {command}": "切换回去：{command}",
+    "This shell does not use it, because KUBECONFIG names another file: {command}": (
+        "当前 shell 不使用它，因为 KUBECONFIG 指定了另一个文件：{command}"
+    ),
+    "{file} has an entry {name!r} for {server}\n"
+    "Nothing was changed; rename that entry first, or start the cluster under another --name.": (
+        "{file} 已有指向 {server} 的条目 {name}\n没有做任何更改；请先重命名该条目，或用另一个 --name 启动集群。"
+    ),
+    # Deleting
+    "cluster {name!r} is up\nStop it first: {stop}\nOr stop and delete it, killing its pods: {delete}": (
+        "集群 {name} 正在运行\n请先停止它：{stop}\n或停止并删除它，同时杀死其 Pod：{delete}"
+    ),
+    "Removed its context from {file}.": "已从 {file} 移除其 context。",
+    "Deleted cluster {name!r}.": "集群 {name} 已删除。",
+    "{name} (a symbolic link)": "{name}（符号链接）",
+    "Left alone in {path}, because the cluster did not make it: {names}": (
+        "{path} 中的这些内容不是集群创建的，因此保留：{names}"
+    ),
+    "KUBECONFIG still names its kubeconfig: {command}": "KUBECONFIG 仍指向它的 kubeconfig：{command}",
+    "{path} is not the directory of a cluster; nothing was deleted.": "{path} 不是集群的目录；没有删除任何内容。",
+    "Cluster {name!r} {state}; nothing was deleted.": "集群 {name} {state}；没有删除任何内容。",
+    "deleting cluster {name!r} needs a confirmation, and there is no terminal to ask on\n"
+    "Without being asked: {command}": "删除集群 {name} 需要确认，但没有终端可供询问\n不经询问直接删除：{command}",
+    "Delete cluster {name!r} with all its objects, logs and volumes in {path}?": (
+        "删除集群 {name} 以及 {path} 中它的所有对象、日志和卷？"
+    ),
+    "Nothing was deleted.": "没有删除任何内容。",
+    "! Its context is still in {file}, which cannot be changed: {why}\n  Remove it with: {command}": (
+        "! 其 context 仍在 {file} 中，该文件无法更改：{why}\n  移除：{command}"
+    ),
+    "cluster {name!r} was started, or is being deleted, by another tide just now\nSee it with: {command}": (
+        "集群 {name} 刚刚被另一个 tide 启动，或正在被它删除\n查看：{command}"
+    ),
+    "cannot remove {path}: {why}\nRemove what is in the way, then delete the rest: {command}": (
+        "无法移除 {path}：{why}\n请清除障碍，再删除其余部分：{command}"
+    ),
 }
