@@ -19,13 +19,16 @@ import click
 from springtide.cli.cluster_client import talk
 from springtide.cli.commands import CommandGroup
 from springtide.cli.completion import choices
-from springtide.cli.durations import Duration, shown
+from springtide.cli.durations import Duration
+from springtide.cli.durations import shown as span_shown
 from springtide.cli.nodes import draining, node_table
 from springtide.cli.options import Chosen, which_cluster
+from springtide.cli.speaking import page, say, shown
 from springtide.kube.errors import AlreadyExists, NotFound
 from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import NODES, PODS, Key, Obj
 from springtide.local.supervisor.nodes import node_specs
+from springtide.messages import Text, text
 
 if TYPE_CHECKING:
     from springtide.kube.client import Client
@@ -56,9 +59,9 @@ def list_nodes(cluster: Chosen) -> None:
 
     nodes, pods = talk(cluster, look)
     if not nodes:
-        click.echo(f"There are no nodes.\nAdd one with: {cluster.command('node add worker-1')}")
+        say(text("There are no nodes.\nAdd one with: {command}", command=cluster.command("node add worker-1")))
         return
-    click.echo(node_table.table([node_table.HEADER, *node_table.rows(nodes, pods, datetime.now(UTC))]))
+    page(node_table.table([node_table.HEADER, *node_table.rows(nodes, pods, datetime.now(UTC))]))
 
 
 @node.command()
@@ -83,9 +86,10 @@ def add(cluster: Chosen, specs: Sequence[str], no_wait: bool) -> None:
             try:
                 await client.create(NODES, described)
             except AlreadyExists:
-                why = f"there is a node {name!r} already\nRemove it first: {cluster.command(f'node remove {name}')}"
-                raise click.ClickException(why) from None
-            click.echo(f"Node {name!r} is added.")
+                command = cluster.command(f"node remove {name}")
+                why = text("there is a node {name!r} already\nRemove it first: {command}", name=name, command=command)
+                raise click.ClickException(shown(why)) from None
+            say(text("Node {name!r} is added.", name=name))
         if not no_wait:
             for described in wanted:
                 await _until_ready(client, described["metadata"]["name"], cluster)
@@ -109,10 +113,10 @@ def remove(cluster: Chosen, names: Sequence[str], force: bool, timeout: float) -
                     client,
                     name,
                     draining.Terms(cluster.command, timeout),
-                    f"\nOr remove it at once: {cluster.command(f'node remove {name} --force')}",
+                    text("\nOr remove it at once: {command}", command=cluster.command(f"node remove {name} --force")),
                 )
             await client.delete(NODES, Key("", name), DeleteOptions(uid=found["metadata"]["uid"]))
-            click.echo(f"Node {name!r} is removed.")
+            say(text("Node {name!r} is removed.", name=name))
 
     talk(cluster, carry_out)
 
@@ -153,7 +157,7 @@ def drain(cluster: Chosen, name_of_node: str, timeout: float, force: bool, grace
     async def carry_out(client: Client) -> None:
         await _find(client, name_of_node)
         await _drain(client, name_of_node, terms)
-        click.echo(f"Node {name_of_node!r} is drained.")
+        say(text("Node {name!r} is drained.", name=name_of_node))
 
     talk(cluster, carry_out)
 
@@ -175,13 +179,14 @@ def reclaim(cluster: Chosen, name_of_node: str, notice: float, no_wait: bool) ->
     async def carry_out(client: Client) -> None:
         found = await _find(client, name_of_node)
         if node_specs.LOCAL not in (found["metadata"].get("labels") or {}):
-            raise click.ClickException(f"node {name_of_node!r} is not one of this machine's, so it cannot be reclaimed")
+            why = text("node {name!r} is not one of this machine's, so it cannot be reclaimed", name=name_of_node)
+            raise click.ClickException(shown(why))
         at = datetime.now(UTC) + timedelta(seconds=notice)
         metadata = {
             "annotations": {node_specs.RECLAIM_AT: at.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
         }
         await client.patch(NODES, Key("", name_of_node), {"metadata": metadata})
-        click.echo(f"Node {name_of_node!r} will be gone in {shown(notice)}.")
+        say(text("Node {name!r} will be gone in {span}.", name=name_of_node, span=span_shown(notice)))
         if not no_wait:
             await _count_down(client, found, at, cluster)
 
@@ -193,14 +198,15 @@ async def _find(client: Client, name: str) -> Obj:
         return await client.get(NODES, Key("", name))
     except NotFound:
         known = ", ".join(sorted(found["metadata"]["name"] for found in (await client.list(NODES)).items))
-        raise click.ClickException(f"there is no node {name!r}\nNodes: {known or 'none'}") from None
+        why = text("there is no node {name!r}\nNodes: {known}", name=name, known=known or text("none"))
+        raise click.ClickException(shown(why)) from None
 
 
-async def _drain(client: Client, name: str, terms: draining.Terms, advice: str = "") -> None:
+async def _drain(client: Client, name: str, terms: draining.Terms, advice: str | Text = "") -> None:
     try:
-        await draining.drain(client, name, terms, click.echo)
+        await draining.drain(client, name, terms, say)
     except draining.DrainError as error:
-        raise click.ClickException(f"{error}{advice}") from None
+        raise click.ClickException(shown(text("{why}{advice}", why=error.why, advice=advice))) from None
 
 
 def _set_cordoned(cluster: Chosen, names: Sequence[str], cordoned: bool) -> None:
@@ -208,7 +214,7 @@ def _set_cordoned(cluster: Chosen, names: Sequence[str], cordoned: bool) -> None
         for name in names:
             await _find(client, name)
             await draining.cordon(client, name, cordoned)
-            click.echo(f"Node {name!r} {'takes no new pods' if cordoned else 'takes pods again'}.")
+            say(text("Node {name!r} takes no new pods." if cordoned else "Node {name!r} takes pods again.", name=name))
 
     talk(cluster, carry_out)
 
@@ -218,9 +224,15 @@ async def _until_ready(client: Client, name: str, cluster: Chosen) -> None:
     while not node_table.state_of(await _find(client, name), datetime.now(UTC)).startswith("Ready"):
         if time.monotonic() > deadline:
             log = cluster.place.path / "nodes" / name / "agent.log"
-            raise click.ClickException(f"node {name!r} is not ready after {shown(_START)}\nIts agent's log is {log}")
+            why = text(
+                "node {name!r} is not ready after {span}\nIts agent's log is {log}",
+                name=name,
+                span=span_shown(_START),
+                log=log,
+            )
+            raise click.ClickException(shown(why))
         await asyncio.sleep(_LOOK_AGAIN)
-    click.echo(f"Node {name!r} is ready.")
+    say(text("Node {name!r} is ready.", name=name))
 
 
 async def _count_down(client: Client, found: Obj, at: datetime, cluster: Chosen) -> None:
@@ -229,16 +241,17 @@ async def _count_down(client: Client, found: Obj, at: datetime, cluster: Chosen)
     while (current := await client.find(NODES, Key("", name))) is not None and current["metadata"]["uid"] == uid:
         left = (at - datetime.now(UTC)).total_seconds()
         if left < -_LATE:
-            raise click.ClickException(f"node {name!r} should be gone but is not\nThe log is {cluster.place.log}")
+            why = text("node {name!r} should be gone but is not\nThe log is {log}", name=name, log=cluster.place.log)
+            raise click.ClickException(shown(why))
         pods = len(await draining.pods_on(client, name))
-        _show(f"  {shown(left)} left, {_counted(pods)}")
+        _show(shown(text("  {span} left, {pods}", span=span_shown(left), pods=_counted(pods))))
         await asyncio.sleep(_LOOK_AGAIN)
     _show("")
-    click.echo(f"Node {name!r} is gone, and {_counted(pods)} with it.")
+    say(text("Node {name!r} is gone, and {pods} with it.", name=name, pods=_counted(pods)))
 
 
-def _counted(pods: int) -> str:
-    return f"{pods} pod" if pods == 1 else f"{pods} pods"
+def _counted(pods: int) -> Text:
+    return text("1 pod" if pods == 1 else "{count} pods", count=pods)
 
 
 def _show(line: str) -> None:
