@@ -7,24 +7,21 @@ one step.
 
 from __future__ import annotations
 
-import asyncio
-import sys
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import click
 
+from springtide.cli import durations
 from springtide.cli.cluster_client import talk
 from springtide.cli.commands import CommandGroup
 from springtide.cli.completion import choices
 from springtide.cli.durations import Duration
-from springtide.cli.durations import shown as span_shown
-from springtide.cli.nodes import draining, node_table
+from springtide.cli.nodes import draining, node_table, waiting
 from springtide.cli.options import Chosen, which_cluster
 from springtide.cli.speaking import page, say, shown
-from springtide.kube.errors import AlreadyExists, NotFound
+from springtide.kube.errors import AlreadyExists
 from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import NODES, PODS, Key, Obj
 from springtide.local.supervisor.nodes import node_specs
@@ -32,12 +29,6 @@ from springtide.messages import Text, text
 
 if TYPE_CHECKING:
     from springtide.kube.client import Client
-
-_START = 30.0
-"""Seconds for a new node to become ready."""
-_LATE = 15.0
-"""Seconds after which a node that should be deleted is checked."""
-_LOOK_AGAIN = 0.2
 
 
 @click.group(
@@ -92,7 +83,7 @@ def add(cluster: Chosen, specs: Sequence[str], no_wait: bool) -> None:
             say(text("Node {name!r} is added.", name=name))
         if not no_wait:
             for described in wanted:
-                await _until_ready(client, described["metadata"]["name"], cluster)
+                await waiting.until_ready(client, described["metadata"]["name"], cluster)
 
     talk(cluster, create)
 
@@ -107,7 +98,7 @@ def remove(cluster: Chosen, names: Sequence[str], force: bool, timeout: float) -
 
     async def carry_out(client: Client) -> None:
         for name in names:
-            found = await _find(client, name)
+            found = await waiting.find(client, name)
             if not force:
                 await _drain(
                     client,
@@ -155,7 +146,7 @@ def drain(cluster: Chosen, name_of_node: str, timeout: float, force: bool, grace
     terms = draining.Terms(cluster.command, timeout, force, None if grace is None else round(grace))
 
     async def carry_out(client: Client) -> None:
-        await _find(client, name_of_node)
+        await waiting.find(client, name_of_node)
         await _drain(client, name_of_node, terms)
         say(text("Node {name!r} is drained.", name=name_of_node))
 
@@ -166,7 +157,12 @@ def drain(cluster: Chosen, name_of_node: str, timeout: float, force: bool, grace
 @which_cluster
 @click.argument("name_of_node", metavar="NAME", shell_complete=choices.nodes)
 @click.option(
-    "--notice", type=Duration(), default="30s", show_default=True, metavar="TIME", help="Time until it is gone."
+    "--notice",
+    type=Duration(),
+    default="30s",
+    show_default=True,
+    metavar="TIME",
+    help="Time until it is gone.",
 )
 @click.option("--no-wait", is_flag=True, help="Return when notice is given instead of when the node is gone.")
 def reclaim(cluster: Chosen, name_of_node: str, notice: float, no_wait: bool) -> None:
@@ -177,7 +173,7 @@ def reclaim(cluster: Chosen, name_of_node: str, notice: float, no_wait: bool) ->
     """
 
     async def carry_out(client: Client) -> None:
-        found = await _find(client, name_of_node)
+        found = await waiting.find(client, name_of_node)
         if node_specs.LOCAL not in (found["metadata"].get("labels") or {}):
             why = text("node {name!r} is not one of this machine's, so it cannot be reclaimed", name=name_of_node)
             raise click.ClickException(shown(why))
@@ -186,20 +182,11 @@ def reclaim(cluster: Chosen, name_of_node: str, notice: float, no_wait: bool) ->
             "annotations": {node_specs.RECLAIM_AT: at.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
         }
         await client.patch(NODES, Key("", name_of_node), {"metadata": metadata})
-        say(text("Node {name!r} will be gone in {span}.", name=name_of_node, span=span_shown(notice)))
+        say(text("Node {name!r} will be gone in {span}.", name=name_of_node, span=durations.shown(notice)))
         if not no_wait:
-            await _count_down(client, found, at, cluster)
+            await waiting.count_down(client, found, at, cluster)
 
     talk(cluster, carry_out)
-
-
-async def _find(client: Client, name: str) -> Obj:
-    try:
-        return await client.get(NODES, Key("", name))
-    except NotFound:
-        known = ", ".join(sorted(found["metadata"]["name"] for found in (await client.list(NODES)).items))
-        why = text("there is no node {name!r}\nNodes: {known}", name=name, known=known or text("none"))
-        raise click.ClickException(shown(why)) from None
 
 
 async def _drain(client: Client, name: str, terms: draining.Terms, advice: str | Text = "") -> None:
@@ -212,49 +199,8 @@ async def _drain(client: Client, name: str, terms: draining.Terms, advice: str |
 def _set_cordoned(cluster: Chosen, names: Sequence[str], cordoned: bool) -> None:
     async def carry_out(client: Client) -> None:
         for name in names:
-            await _find(client, name)
+            await waiting.find(client, name)
             await draining.cordon(client, name, cordoned)
             say(text("Node {name!r} takes no new pods." if cordoned else "Node {name!r} takes pods again.", name=name))
 
     talk(cluster, carry_out)
-
-
-async def _until_ready(client: Client, name: str, cluster: Chosen) -> None:
-    deadline = time.monotonic() + _START
-    while not node_table.state_of(await _find(client, name), datetime.now(UTC)).startswith("Ready"):
-        if time.monotonic() > deadline:
-            log = cluster.place.path / "nodes" / name / "agent.log"
-            why = text(
-                "node {name!r} is not ready after {span}\nIts agent's log is {log}",
-                name=name,
-                span=span_shown(_START),
-                log=log,
-            )
-            raise click.ClickException(shown(why))
-        await asyncio.sleep(_LOOK_AGAIN)
-    say(text("Node {name!r} is ready.", name=name))
-
-
-async def _count_down(client: Client, found: Obj, at: datetime, cluster: Chosen) -> None:
-    name, uid = found["metadata"]["name"], found["metadata"]["uid"]
-    pods = 0
-    while (current := await client.find(NODES, Key("", name))) is not None and current["metadata"]["uid"] == uid:
-        left = (at - datetime.now(UTC)).total_seconds()
-        if left < -_LATE:
-            why = text("node {name!r} should be gone but is not\nThe log is {log}", name=name, log=cluster.place.log)
-            raise click.ClickException(shown(why))
-        pods = len(await draining.pods_on(client, name))
-        _show(shown(text("  {span} left, {pods}", span=span_shown(left), pods=_counted(pods))))
-        await asyncio.sleep(_LOOK_AGAIN)
-    _show("")
-    say(text("Node {name!r} is gone, and {pods} with it.", name=name, pods=_counted(pods)))
-
-
-def _counted(pods: int) -> Text:
-    return text("1 pod" if pods == 1 else "{count} pods", count=pods)
-
-
-def _show(line: str) -> None:
-    """Replaces the previous line on a terminal; prints nothing elsewhere."""
-    if sys.stdout.isatty():
-        click.echo(f"\r\x1b[K{line}", nl=False)
