@@ -157,12 +157,7 @@ def drain(cluster: Chosen, name_of_node: str, timeout: float, force: bool, grace
 @which_cluster
 @click.argument("name_of_node", metavar="NAME", shell_complete=choices.nodes)
 @click.option(
-    "--notice",
-    type=Duration(),
-    default="30s",
-    show_default=True,
-    metavar="TIME",
-    help="Time until it is gone.",
+    "--notice", type=Duration(), default="30s", show_default=True, metavar="TIME", help="Time until it is gone."
 )
 @click.option("--no-wait", is_flag=True, help="Return when notice is given instead of when the node is gone.")
 def reclaim(cluster: Chosen, name_of_node: str, notice: float, no_wait: bool) -> None:
