@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from springtide.cli.options import Chosen
+from springtide.cli.speaking import shown
 from springtide.kube import config, errors
+from springtide.messages import text
 
 if TYPE_CHECKING:
     from springtide.kube.client import Client
@@ -31,6 +33,7 @@ def talk(cluster: Chosen, conversation: Callable[[Client], Awaitable[T]]) -> T:
     try:
         return asyncio.run(with_client())
     except (config.ConfigError, errors.Unreachable) as error:
-        raise click.ClickException(f"its server does not answer: {error}\nIts log is {cluster.place.log}") from None
+        why = text("its server does not answer: {why}\nIts log is {log}", why=str(error), log=cluster.place.log)
+        raise click.ClickException(shown(why)) from None
     except errors.ApiError as error:
         raise click.ClickException(error.message) from None

@@ -8,6 +8,9 @@ from typing import Any
 
 import click
 
+from springtide.cli.speaking import shown
+from springtide.messages import text
+
 
 class ClusterCommand(click.Command):
     """A command without arguments on one cluster. A bare argument is taken for the cluster's name."""
@@ -16,7 +19,10 @@ class ClusterCommand(click.Command):
         ctx.allow_extra_args = True
         left = super().parse_args(ctx, args)
         if left and not ctx.resilient_parsing:
-            ctx.fail(f"unexpected: {' '.join(left)}\nTo name the cluster: {ctx.command_path} --name {left[0]}")
+            named = f"{ctx.command_path} --name {left[0]}"
+            ctx.fail(
+                shown(text("unexpected: {words}\nTo name the cluster: {command}", words=" ".join(left), command=named))
+            )
         return left
 
 
@@ -31,5 +37,6 @@ class CommandGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if (meant := self._other_words.get(args[0])) is not None and not ctx.resilient_parsing:
-            raise click.NoSuchCommand(args[0], f"No such command {args[0]!r}. Did you mean {meant!r}?", ctx=ctx)
+            message = text("No such command {name!r}. Did you mean {meant!r}?", name=args[0], meant=meant)
+            raise click.NoSuchCommand(args[0], shown(message), ctx=ctx)
         return super().resolve_command(ctx, args)

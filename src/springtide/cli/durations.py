@@ -8,6 +8,9 @@ from typing import Any
 
 import click
 
+from springtide.cli import speaking
+from springtide.messages import text
+
 _PART = re.compile(r"(\d+(?:\.\d+)?)(d|h|m|s)")
 LONGEST = 100 * 365 * 86400.0
 """Seconds; no clock has to count further."""
@@ -29,14 +32,17 @@ class Duration(click.ParamType[float]):
             self.fail(str(error), param, ctx)
 
 
-def seconds(text: str) -> float:
+def seconds(written: str) -> float:
     """ValueError when the text is no duration."""
-    parts = [(text, "s")] if re.fullmatch(r"\d+(\.\d+)?", text) else _PART.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) not in (text, f"{text}s"):
-        raise ValueError(f"{text!r} is no span of time; write it like 30s, 2m or 1h30m")
+    parts = [(written, "s")] if re.fullmatch(r"\d+(\.\d+)?", written) else _PART.findall(written)
+    if not parts or "".join(number + unit for number, unit in parts) not in (written, f"{written}s"):
+        message = text("{written!r} is no span of time; write it like 30s, 2m or 1h30m", written=written)
+        raise ValueError(speaking.shown(message))
     found = sum(float(number) * _SECONDS[unit] for number, unit in parts)
     if found > LONGEST:
-        raise ValueError(f"{text[:_QUOTED]!r} is longer than 100 years; write it like 30s, 2m or 1h30m")
+        start = written[:_QUOTED]
+        message = text("{written!r} is longer than 100 years; write it like 30s, 2m or 1h30m", written=start)
+        raise ValueError(speaking.shown(message))
     return found
 
 

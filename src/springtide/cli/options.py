@@ -15,9 +15,11 @@ from typing import Any
 import click
 
 from springtide.cli import places
-from springtide.cli.cluster.data_directories import ADVICE, kernel_problem, length_problem, root_problem
+from springtide.cli.cluster.data_directories import kernel_problem, length_problem, root_problem, with_advice
+from springtide.cli.speaking import shown
 from springtide.local.access import trust
 from springtide.local.datadir import DataDir
+from springtide.messages import Text, text
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -38,18 +40,29 @@ class Chosen:
     def is_running(self) -> bool:
         return self.place.is_running()
 
-    def state(self) -> str:
+    def state(self) -> Text:
         """The state of a cluster that does not run; a mistyped name must not look like a stopped cluster."""
         if self.place.is_being_deleted():
-            return f"is partly deleted; finish it with: {self.command('delete --cluster')}"
+            return text("is partly deleted; finish it with: {command}", command=self.command("delete --cluster"))
         if self.place.last():
-            return "is stopped"
-        similar = difflib.get_close_matches(self.name, places.cluster_names(), 1)
-        return f"has never been started in {self.place.path}" + (f"; did you mean {similar[0]!r}?" if similar else "")
+            return text("is stopped")
+        path = self.place.path
+        if similar := difflib.get_close_matches(self.name, places.cluster_names(), 1):
+            return text("has never been started in {path}; did you mean {similar!r}?", path=path, similar=similar[0])
+        return text("has never been started in {path}", path=path)
 
     def must_run(self) -> None:
         if not self.is_running():
-            raise click.ClickException(f"cluster {self.name!r} {self.state()}\nStart it with: {self.command('up -d')}")
+            raise click.ClickException(
+                shown(
+                    text(
+                        "cluster {name!r} {state}\nStart it with: {command}",
+                        name=self.name,
+                        state=self.state(),
+                        command=self.command("up -d"),
+                    )
+                )
+            )
 
 
 def which_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -66,7 +79,7 @@ def usable(name: str | None, data_dir: Path | None) -> Chosen:
     """The cluster of these options; an error for a directory that holds none, or may be another user's."""
     cluster = chosen(name, data_dir)
     if why := kernel_problem(cluster.place.path):
-        raise click.ClickException(f"{why}\n{ADVICE}: --data-dir DIR")
+        raise click.ClickException(shown(with_advice(why, "--data-dir DIR")))
     try:
         trust.check(cluster.place.path)
     except trust.UntrustedError as error:
@@ -130,7 +143,7 @@ class _Directory(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not str(value):
-            self.fail("it is empty, perhaps because of a variable that is not set", param, ctx)
+            self.fail(shown(text("it is empty, perhaps because of a variable that is not set")), param, ctx)
         path = Path(value).absolute()
         if why := length_problem(path) or root_problem(path):
             self.fail(why, param, ctx)
@@ -139,5 +152,5 @@ class _Directory(click.Path):
 
 def _valid(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     if value is not None and not _NAME.fullmatch(value):
-        raise click.BadParameter("use small letters, digits and dashes, 63 at most")
+        raise click.BadParameter(shown(text("use small letters, digits and dashes, 63 at most")))
     return value

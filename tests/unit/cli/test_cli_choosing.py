@@ -10,7 +10,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 import springtide
-from springtide.cli import options, places
+from springtide.cli import options, places, speaking
 from springtide.cli.app import tide
 from springtide.cli.cluster import messages
 from springtide.local.apiserver import paths
@@ -135,8 +135,8 @@ def test_a_mistyped_cluster_is_answered_with_one_that_exists(tmp_path: Path, mon
     place = options.chosen("vision", None).place
     place.path.mkdir(parents=True)
     place.describe("vision", 1)
-    assert options.chosen("vison", None).state().endswith("; did you mean 'vision'?")
-    assert options.chosen("other", None).state().endswith("/other")
+    assert speaking.shown(options.chosen("vison", None).state()).endswith("; did you mean 'vision'?")
+    assert speaking.shown(options.chosen("other", None).state()).endswith("/other")
 
 
 @pytest.mark.parametrize(
@@ -156,4 +156,5 @@ def test_a_mistyped_cluster_is_answered_with_one_that_exists(tmp_path: Path, mon
     ],
 )
 def test_what_keeps_a_cluster_from_starting_is_said_plainly(error: OSError, first_line: str) -> None:
-    assert messages.explained(error, options.chosen(None, Path("/d")), 7).splitlines()[0] == first_line
+    said = speaking.shown(messages.explained(error, options.chosen(None, Path("/d")), 7))
+    assert said.splitlines()[0] == first_line

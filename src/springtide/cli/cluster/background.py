@@ -16,7 +16,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from springtide.cli.speaking import shown
 from springtide.local.supervisor.log_files import opened
+from springtide.messages import text
 
 _VARIABLE = "SPRINGTIDE_TELL"
 _WAIT = 90.0  # for busy machines: the death of a cluster is noticed at once
@@ -39,9 +41,9 @@ class Starter:
         number = os.environ.pop(_VARIABLE, "")
         return cls(int(number)) if number else None
 
-    def told(self, text: str) -> None:
+    def told(self, said: str) -> None:
         try:
-            os.write(self._pipe, text.encode())
+            os.write(self._pipe, said.encode())
         except BrokenPipeError:
             pass  # the command has exited
         finally:
@@ -92,7 +94,7 @@ def _heard(pipe: int) -> str:
         if not part:
             return said.decode(errors="replace")
         said += part
-    raise FailedError(f"the cluster did not start within {_WAIT:.0f} s")
+    raise FailedError(shown(text("the cluster did not start within {seconds} s", seconds=f"{_WAIT:.0f}")))
 
 
 def _last_words(log: Path, begin: int) -> str:
@@ -100,4 +102,5 @@ def _last_words(log: Path, begin: int) -> str:
         file.seek(begin)
         said = file.read().decode(errors="replace").strip()
     _, _, explanation = said.rpartition("Error: ")
-    return f"{explanation or 'the cluster did not start'}\nIts log is {log}"
+    why = explanation or text("the cluster did not start")
+    return shown(text("{why}\nIts log is {log}", why=why, log=log))

@@ -17,6 +17,8 @@ import click
 from springtide.cli import places
 from springtide.cli.cluster import down
 from springtide.cli.options import Chosen
+from springtide.cli.speaking import note, say, shown
+from springtide.messages import Text, text
 
 
 def delete(cluster: Chosen, *, yes: bool, force: bool) -> None:
@@ -25,44 +27,64 @@ def delete(cluster: Chosen, *, yes: bool, force: bool) -> None:
     from springtide.local.supervisor import removal  # noqa: PLC0415
 
     if not removal.is_cluster(cluster.place):
-        click.echo(_nothing(cluster))
+        say(_nothing(cluster))
         return
     running = cluster.is_running() and not cluster.place.is_being_deleted()
     if running and not force:
-        raise click.ClickException(
-            f"cluster {cluster.name!r} is up\nStop it first: {cluster.command('down')}\n"
-            f"Or stop and delete it, killing its pods: {cluster.command('delete --cluster --force')}"
+        why = text(
+            "cluster {name!r} is up\nStop it first: {stop}\nOr stop and delete it, killing its pods: {delete}",
+            name=cluster.name,
+            stop=cluster.command("down"),
+            delete=cluster.command("delete --cluster --force"),
         )
+        raise click.ClickException(shown(why))
     if not yes:
         _confirm(cluster)
     if running:
         down.stop(cluster, grace=0.0)
     for file in _removed_contexts(cluster):
-        click.echo(f"Removed its context from {file}.")
+        say(text("Removed its context from {file}.", file=file))
     left = _removed_files(cluster)
-    click.echo(f"Deleted cluster {cluster.name!r}.")
+    say(text("Deleted cluster {name!r}.", name=cluster.name))
     if left:
-        names = ", ".join(f"{path.name} (a symbolic link)" if path.is_symlink() else path.name for path in left)
-        click.echo(f"Left alone in {cluster.place.path}, because the cluster did not make it: {names}")
+        names = ", ".join(shown(_named(path)) for path in left)
+        say(
+            text(
+                "Left alone in {path}, because the cluster did not make it: {names}",
+                path=cluster.place.path,
+                names=names,
+            )
+        )
     if str(cluster.place.kubeconfig) in os.environ.get("KUBECONFIG", "").split(os.pathsep):
-        click.echo("KUBECONFIG still names its kubeconfig: unset KUBECONFIG")
+        say(text("KUBECONFIG still names its kubeconfig: {command}", command="unset KUBECONFIG"))
 
 
-def _nothing(cluster: Chosen) -> str:
+def _named(path: Path) -> Text:
+    return text("{name} (a symbolic link)" if path.is_symlink() else "{name}", name=path.name)
+
+
+def _nothing(cluster: Chosen) -> Text:
     if os.path.lexists(cluster.place.path):
-        return f"{cluster.place.path} is not the directory of a cluster; nothing was deleted."
-    return f"Cluster {cluster.name!r} {cluster.state()}; nothing was deleted."
+        return text("{path} is not the directory of a cluster; nothing was deleted.", path=cluster.place.path)
+    return text("Cluster {name!r} {state}; nothing was deleted.", name=cluster.name, state=cluster.state())
 
 
 def _confirm(cluster: Chosen) -> None:
     if not sys.stdin.isatty():
-        raise click.ClickException(
-            f"deleting cluster {cluster.name!r} needs a confirmation, and there is no terminal to ask on\n"
-            f"Without being asked: {cluster.command('delete --cluster --yes')}"
+        why = text(
+            "deleting cluster {name!r} needs a confirmation, and there is no terminal to ask on\n"
+            "Without being asked: {command}",
+            name=cluster.name,
+            command=cluster.command("delete --cluster --yes"),
         )
-    what = f"Delete cluster {cluster.name!r} with all its objects, logs and volumes in {cluster.place.path}?"
-    if not click.confirm(what):
-        click.echo("Nothing was deleted.")
+        raise click.ClickException(shown(why))
+    what = text(
+        "Delete cluster {name!r} with all its objects, logs and volumes in {path}?",
+        name=cluster.name,
+        path=cluster.place.path,
+    )
+    if not click.confirm(shown(what)):
+        say(text("Nothing was deleted."))
         raise click.exceptions.Exit(1)
 
 
@@ -90,8 +112,14 @@ def _removed_contexts(cluster: Chosen) -> list[Path]:
         except (ValueError, yaml.YAMLError):
             continue  # not a kubeconfig, so kubectl cannot read it either
         except OSError as error:
-            click.echo(f"! Its context is still in {file}, which cannot be changed: {error.strerror}", err=True)
-            click.echo(f"  Remove it with: kubectl config delete-context {choice.context}", err=True)
+            note(
+                text(
+                    "! Its context is still in {file}, which cannot be changed: {why}\n  Remove it with: {command}",
+                    file=file,
+                    why=error.strerror,
+                    command=f"kubectl config delete-context {choice.context}",
+                )
+            )
     return found
 
 
@@ -102,12 +130,17 @@ def _removed_files(cluster: Chosen) -> list[Path]:
     try:
         return asyncio.run(removal.remove(cluster.place))
     except InUseError:
-        raise click.ClickException(
-            f"cluster {cluster.name!r} was started, or is being deleted, by another tide just now\n"
-            f"See it with: {cluster.command('status')}"
-        ) from None
+        why = text(
+            "cluster {name!r} was started, or is being deleted, by another tide just now\nSee it with: {command}",
+            name=cluster.name,
+            command=cluster.command("status"),
+        )
+        raise click.ClickException(shown(why)) from None
     except OSError as error:
-        raise click.ClickException(
-            f"cannot remove {error.filename or cluster.place.path}: {error.strerror}\n"
-            f"Remove what is in the way, then delete the rest: {cluster.command('delete --cluster')}"
-        ) from None
+        why = text(
+            "cannot remove {path}: {why}\nRemove what is in the way, then delete the rest: {command}",
+            path=error.filename or cluster.place.path,
+            why=error.strerror,
+            command=cluster.command("delete --cluster"),
+        )
+        raise click.ClickException(shown(why)) from None

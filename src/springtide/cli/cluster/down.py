@@ -12,8 +12,10 @@ import click
 from springtide.cli.commands import ClusterCommand
 from springtide.cli.durations import Duration
 from springtide.cli.options import Chosen, which_cluster
+from springtide.cli.speaking import say, shown
 from springtide.local.supervisor import leftovers
 from springtide.local.supervisor.endings import Ending, ask
+from springtide.messages import Text, text
 
 _WAIT = 30.0
 """Seconds in which a cluster without pods must have stopped."""
@@ -39,18 +41,23 @@ def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     all processes have ended. `tide delete --cluster` removes the objects as well.
     """
     if keep_pods and grace is not None:
-        raise click.UsageError("--keep-pods and --grace contradict each other")
+        raise click.UsageError(shown(text("--keep-pods and --grace contradict each other")))
     if not cluster.is_running():
-        click.echo(f"Cluster {cluster.name!r} {cluster.state()}.{_left_running(cluster)}")
+        left = _left_running(cluster)
+        say(text("Cluster {name!r} {state}.{left}", name=cluster.name, state=cluster.state(), left=left))
         return
     # Imported here because a stopped cluster does not need it.
     from springtide.cli.cluster import running_jobs  # noqa: PLC0415
 
     click.echo(running_jobs.notice(cluster.place.kubeconfig, keep_pods=keep_pods), nl=False)
     stop(cluster, keep_pods=keep_pods, grace=grace)
-    kept = " Its pods run on." if keep_pods and leftovers.living(cluster.place) else ""
-    click.echo(
-        f"Cluster {cluster.name!r} is down.{kept} Its objects are kept: {cluster.command('up')} brings them back."
+    say(
+        text(
+            "Cluster {name!r} is down.{pods} Its objects are kept: {command} brings them back.",
+            name=cluster.name,
+            pods=text(" Its pods run on.") if keep_pods and leftovers.living(cluster.place) else "",
+            command=cluster.command("up"),
+        )
     )
 
 
@@ -63,17 +70,23 @@ def stop(cluster: Chosen, *, keep_pods: bool = False, grace: float | None = None
         _wait_for_exit(process)
 
 
-def waiting_for(pods: int) -> str:
-    return f"Waiting for {'1 pod' if pods == 1 else f'{pods} pods'} to end."
+def waiting_for(pods: int) -> Text:
+    return text("Waiting for 1 pod to end." if pods == 1 else "Waiting for {count} pods to end.", count=pods)
 
 
-def _left_running(cluster: Chosen) -> str:
+def _left_running(cluster: Chosen) -> str | Text:
     """A note on running pods, after `--keep-pods` or when everything but the pods was killed."""
     count = leftovers.living(cluster.place)
     if not count:
         return ""
-    pods = "1 pod runs on" if count == 1 else f"{count} pods run on"
-    return f" {pods}. To end them: {cluster.command('up -d')} and then {cluster.command('down')}"
+    return text(
+        " 1 pod runs on. To end them: {up} and then {down}"
+        if count == 1
+        else " {count} pods run on. To end them: {up} and then {down}",
+        count=count,
+        up=cluster.command("up -d"),
+        down=cluster.command("down"),
+    )
 
 
 def _leave_word(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
@@ -82,10 +95,13 @@ def _leave_word(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
         try:
             ask(cluster.place, Ending(keep_pods, grace))
         except OSError as error:
-            raise click.ClickException(
-                f"cannot write to {cluster.place.path}: {error.strerror}\n"
-                f"Free some space, or leave the options out, which needs none: {cluster.command('down')}"
-            ) from None
+            why = text(
+                "cannot write to {path}: {why}\nFree some space, or leave the options out, which needs none: {command}",
+                path=cluster.place.path,
+                why=error.strerror,
+                command=cluster.command("down"),
+            )
+            raise click.ClickException(shown(why)) from None
 
 
 def _asked_to_stop(cluster: Chosen) -> int | None:
@@ -99,7 +115,8 @@ def _asked_to_stop(cluster: Chosen) -> int | None:
         except ProcessLookupError:
             pass  # it has just exited
         except PermissionError:
-            raise click.ClickException(f"process {process} belongs to another user") from None
+            why = text("process {process} belongs to another user", process=process)
+            raise click.ClickException(shown(why)) from None
     return process
 
 
@@ -112,13 +129,18 @@ def _wait(cluster: Chosen, process: int | None) -> None:
         if now - begun > _SILENCE and (count := leftovers.living(cluster.place)):
             since_pods = now
             if not said:
-                click.echo(f"{waiting_for(count)} At once, from another terminal: {cluster.command('down --grace 0')}")
+                waiting, command = waiting_for(count), cluster.command("down --grace 0")
+                say(text("{waiting} At once, from another terminal: {command}", waiting=waiting, command=command))
                 said = True
         if now - since_pods > _WAIT:
-            raise click.ClickException(
-                f"process {process} has not stopped after {_WAIT:.0f} s\nEnd it with: kill -9 {process}\n"
-                "Everything that was acknowledged is on disk."
+            why = text(
+                "process {process} has not stopped after {seconds} s\nEnd it with: {command}\n"
+                "Everything that was acknowledged is on disk.",
+                process=process,
+                seconds=f"{_WAIT:.0f}",
+                command=f"kill -9 {process}",
             )
+            raise click.ClickException(shown(why))
         time.sleep(0.02)
 
 

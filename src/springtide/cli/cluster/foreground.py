@@ -11,6 +11,7 @@ import logging
 
 import click
 
+from springtide.cli import speaking
 from springtide.cli.cluster import messages
 from springtide.cli.cluster.background import Starter
 from springtide.cli.cluster.down import waiting_for
@@ -21,6 +22,7 @@ from springtide.local.datadir import DEFAULT_PORT, InUseError
 from springtide.local.supervisor.failures import DeadError, FailedError, LostError
 from springtide.local.supervisor.settings import Nodes, Settings
 from springtide.local.supervisor.supervising import Report, supervise
+from springtide.messages import Language, Text, shown, text
 
 
 def run(
@@ -49,11 +51,16 @@ def run(
     except (InUseError, UntrustedError, FailedError, DeadError, OSError) as error:
         why = _explained(error, cluster, wanted)
         if starter:
-            starter.told(why)
-        raise click.ClickException(why) from None
+            starter.told(speaking.shown(why))
+        raise click.ClickException(shown(why, _language(starter))) from None
     if not starter:
-        say(f"\nCluster {cluster.name!r} is down.")
+        say(speaking.shown(text("\nCluster {name!r} is down.", name=cluster.name)))
     let_go()
+
+
+def _language(starter: Starter | None) -> Language:
+    """In the background the output is the log, which is English."""
+    return Language.ENGLISH if starter else speaking.language()
 
 
 class _Told:
@@ -65,22 +72,25 @@ class _Told:
 
     def up(self, report: Report) -> None:
         if report.moved_from is not None:
-            say(f"Port {report.moved_from} is taken; taking another one.\n")
+            self._say(text("Port {port} is taken; taking another one.\n", port=report.moved_from))
         if self._starter:
             self._starter.told_up(report.port, report.notes)
             return
         has = {"has_nodes": self._has_nodes, "has_operator": self._has_operator}
-        say(messages.next_steps(self._cluster, report.port, **has))
+        self._say(messages.next_steps(self._cluster, report.port, **has))
         for note in report.notes:
             say(f"\n! {note}")
-        say("\nThese commands are for another terminal. Ctrl-C stops the cluster; its objects are kept.")
+        self._say(text("\nThese commands are for another terminal. Ctrl-C stops the cluster; its objects are kept."))
 
     def waiting(self, pods: int) -> None:
         if pods and not self._starter:
-            say(f"\n{waiting_for(pods)} Ctrl-C again ends them at once.")
+            self._say(text("\n{waiting} Ctrl-C again ends them at once.", waiting=waiting_for(pods)))
+
+    def _say(self, message: Text) -> None:
+        say(shown(message, _language(self._starter)))
 
 
-def _explained(error: Exception, cluster: Chosen, port: int) -> str:
+def _explained(error: Exception, cluster: Chosen, port: int) -> Text:
     if isinstance(error, InUseError):
         return messages.already_up(cluster)
     if isinstance(error, OSError):

@@ -13,7 +13,9 @@ from springtide.cli import places
 from springtide.cli.cluster.merging import foreign_server
 from springtide.cli.commands import ClusterCommand
 from springtide.cli.options import Chosen, which_cluster
+from springtide.cli.speaking import say, shown
 from springtide.kube import kubeconfig as kubeconfigs
+from springtide.messages import text
 
 
 @click.command(cls=ClusterCommand)
@@ -35,21 +37,35 @@ def kubeconfig(cluster: Chosen, merge: bool) -> None:
         known = cluster.name in (kubeconfigs.read(str(target)).contexts if target.exists() else {})
         before = _merged(cluster, target)
     except (ValueError, yaml.YAMLError) as error:
-        raise click.ClickException(f"{target} cannot be read as a kubeconfig: {error}\nNothing was changed.") from None
+        why = text("{file} cannot be read as a kubeconfig: {why}\nNothing was changed.", file=target, why=str(error))
+        raise click.ClickException(shown(why)) from None
     except OSError as error:
-        raise click.ClickException(f"cannot write {target}: {error.strerror}") from None
-    done = f"Replaced {cluster.name!r} in" if known else f"Added {cluster.name!r} to"
-    click.echo(f"{done} {target} and made it the current context.")
+        raise click.ClickException(shown(text("cannot write {file}: {why}", file=target, why=error.strerror))) from None
+    say(
+        text(
+            "Replaced {name!r} in {file} and made it the current context."
+            if known
+            else "Added {name!r} to {file} and made it the current context.",
+            name=cluster.name,
+            file=target,
+        )
+    )
     if before and before != cluster.name:
-        click.echo(f"Go back with: kubectl config use-context {before}")
+        say(text("Go back with: {command}", command=f"kubectl config use-context {before}"))
     if target not in places.user_kubeconfigs():
-        click.echo("This shell does not use it, because KUBECONFIG names another file: unset KUBECONFIG")
+        say(
+            text(
+                "This shell does not use it, because KUBECONFIG names another file: {command}",
+                command="unset KUBECONFIG",
+            )
+        )
 
 
 def _own(cluster: Chosen) -> Path:
     path = cluster.place.kubeconfig
     if not path.exists():
-        raise click.ClickException(f"cluster {cluster.name!r} is still starting\nTry again in a moment.")
+        why = text("cluster {name!r} is still starting\nTry again in a moment.", name=cluster.name)
+        raise click.ClickException(shown(why))
     return path
 
 
@@ -62,10 +78,14 @@ def _merged(cluster: Chosen, target: Path) -> str:
     choice = kubeconfigs.read(str(own)).choose()
     theirs = kubeconfigs.read(str(target)) if target.exists() else kubeconfigs.Config("", {}, {}, {})
     if other := foreign_server(theirs, choice.context):
-        raise click.ClickException(
-            f"{target} has an entry {choice.context!r} for {other}\nNothing was changed; rename that entry first, "
-            "or start the cluster under another --name."
+        why = text(
+            "{file} has an entry {name!r} for {server}\nNothing was changed; rename that entry first, "
+            "or start the cluster under another --name.",
+            file=target,
+            name=choice.context,
+            server=other,
         )
+        raise click.ClickException(shown(why))
     authority = pki.Authority(cluster.place.pki, datetime.now(UTC))
     server, pair = choice.cluster["server"], pki.admin_pair(authority)
     kubeconfig.merge_into(target, kubeconfig.Entry(choice.context, server, authority.certificate, pair))

@@ -18,7 +18,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from springtide.api.mirror_pods import is_mirror
+from springtide.cli.speaking import shown
 from springtide.kube import config
+from springtide.messages import text
 
 PATIENCE = 5.0
 """Seconds that one request may take."""
@@ -73,7 +75,7 @@ def connected(kubeconfig: Path, patience: float = PATIENCE) -> Iterator[http.cli
     try:
         yield server
     except TimeoutError:
-        raise SlowError(f"no answer within {patience:g} s") from None
+        raise SlowError(shown(text("no answer within {seconds} s", seconds=f"{patience:g}"))) from None
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
         raise SilentError(str(error) or type(error).__name__) from None
     finally:
@@ -88,7 +90,7 @@ def answer(server: http.client.HTTPSConnection, path: str) -> Any:
     if response.status == http.client.NOT_FOUND:
         raise NotServedError(path)
     if response.status != http.client.OK:
-        raise ValueError(f"GET {path} is answered with {response.status}")
+        raise ValueError(shown(text("GET {path} is answered with {status}", path=path, status=response.status)))
     return json.loads(body)
 
 

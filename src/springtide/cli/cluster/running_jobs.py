@@ -12,21 +12,23 @@ from urllib.parse import quote
 
 from springtide.api.kinds.registry import RESOURCES
 from springtide.cli.cluster import probe
+from springtide.cli.speaking import shown
+from springtide.messages import Text, text
 
 _PATIENCE = 2.0
 """Seconds for all requests: a hanging server must not keep its cluster from being stopped."""
 _SHOWN = 10
 _PAGE = 200
 _BATCH_JOBS = "/apis/batch/v1/jobs"
-_FROM_CHECKPOINT = "continues from its last checkpoint, or from the beginning if it has none"
-_FROM_BEGINNING = "starts from the beginning"
+_FROM_CHECKPOINT = text("continues from its last checkpoint, or from the beginning if it has none")
+_FROM_BEGINNING = text("starts from the beginning")
 
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
     name: str
     """With its namespace and kind."""
-    fate: str
+    fate: Text
     """How it continues after its pods were stopped."""
 
 
@@ -37,7 +39,11 @@ def notice(kubeconfig: Path, *, keep_pods: bool) -> str:
     try:
         found = _found(kubeconfig)
     except probe.SilentError:
-        return "Its server does not answer, so running jobs cannot be listed; they continue with the next `tide up`.\n"
+        return shown(
+            text(
+                "Its server does not answer, so running jobs cannot be listed; they continue with the next `tide up`.\n"
+            )
+        )
     return told(found, keep_pods=keep_pods)
 
 
@@ -45,14 +51,16 @@ def told(jobs: Iterable[RunningJob], *, keep_pods: bool) -> str:
     jobs = list(jobs)
     if not jobs:
         return ""
-    count = "1 job is running" if len(jobs) == 1 else f"{len(jobs)} jobs are running"
-    if keep_pods:
-        head, lines = f"{count}, and so it stays; the next `tide up` takes the pods over:", [job.name for job in jobs]
-    else:
-        head = f"{count}. With the next `tide up`:"
-        lines = [f"{job.name} {job.fate}" for job in jobs]
-    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-    return "".join(f"{line}\n" for line in (head, *(f"  {line}" for line in (*lines[:_SHOWN], *more))))
+    running = text("1 job is running" if len(jobs) == 1 else "{count} jobs are running", count=len(jobs))
+    head = text(
+        "{running}, and so it stays; the next `tide up` takes the pods over:"
+        if keep_pods
+        else "{running}. With the next `tide up`:",
+        running=running,
+    )
+    lines = [text("{name}" if keep_pods else "{name} {fate}", name=job.name, fate=job.fate) for job in jobs[:_SHOWN]]
+    more = [text("and {count} more", count=len(jobs) - _SHOWN)] if len(jobs) > _SHOWN else []
+    return "".join(f"{line}\n" for line in (shown(head), *(f"  {shown(line)}" for line in (*lines, *more))))
 
 
 def _found(kubeconfig: Path) -> list[RunningJob]:
@@ -93,8 +101,12 @@ def batch_job(job: Any) -> RunningJob | None:
         owner.get("controller") for owner in job["metadata"].get("ownerReferences") or ()
     ):
         return None
-    limit = "" if _ignores_disruptions(spec) else f"; each pod counts towards its backoffLimit ({spec['backoffLimit']})"
-    return RunningJob(_name(job, "Job"), f"{_FROM_BEGINNING}{limit}")
+    counted = text(
+        "{fate}; each pod counts towards its backoffLimit ({limit})",
+        fate=_FROM_BEGINNING,
+        limit=spec["backoffLimit"],
+    )
+    return RunningJob(_name(job, "Job"), _FROM_BEGINNING if _ignores_disruptions(spec) else counted)
 
 
 def _ignores_disruptions(spec: Any) -> bool:

@@ -10,6 +10,8 @@ import click
 
 from springtide.cli.commands import ClusterCommand
 from springtide.cli.options import Chosen, which_cluster
+from springtide.cli.speaking import note, page, say, shown
+from springtide.messages import text
 
 if TYPE_CHECKING:
     from springtide.cli.cluster.probe import Found
@@ -30,13 +32,13 @@ def status(ctx: click.Context, cluster: Chosen) -> None:
     """
     place = cluster.place
     if not cluster.is_running():
-        click.echo(f"Cluster {cluster.name!r} {cluster.state()}.")
-        click.echo(f"Start it with: {cluster.command('up')}")
+        say(text("Cluster {name!r} {state}.", name=cluster.name, state=cluster.state()))
+        say(text("Start it with: {command}", command=cluster.command("up")))
         ctx.exit(STOPPED)
     last = place.last()
     if last is None:
-        raise click.ClickException(f"cluster {cluster.name!r} is still starting")
-    click.echo(f"Cluster {cluster.name!r} is up at https://127.0.0.1:{last.port}")
+        raise click.ClickException(shown(text("cluster {name!r} is still starting", name=cluster.name)))
+    say(text("Cluster {name!r} is up at {server}", name=cluster.name, server=f"https://127.0.0.1:{last.port}"))
     # Imported here because a stopped cluster does not need it.
     from springtide.cli.cluster import probe  # noqa: PLC0415
     from springtide.cli.cluster.status_lines import lines  # noqa: PLC0415
@@ -44,9 +46,10 @@ def status(ctx: click.Context, cluster: Chosen) -> None:
     try:
         found = _look(place.kubeconfig)
     except probe.SilentError as error:
-        raise click.ClickException(f"its server does not answer: {error}\nIts log is {place.log}") from None
-    for name, text in lines(place, found):
-        click.echo(f"  {name:<12} {text}")
+        why = text("its server does not answer: {why}\nIts log is {log}", why=str(error), log=place.log)
+        raise click.ClickException(shown(why)) from None
+    for name, line in lines(place, found):
+        page(f"  {name:<12} {shown(line)}")
 
 
 def _look(kubeconfig: Path) -> Found:
@@ -55,5 +58,5 @@ def _look(kubeconfig: Path) -> Found:
     try:
         return probe.look(kubeconfig)
     except probe.SlowError as error:
-        click.echo(f"Its server is slow: {error}; waiting up to {_LONG:g} s", err=True)
+        note(text("Its server is slow: {why}; waiting up to {seconds} s", why=str(error), seconds=f"{_LONG:g}"))
         return probe.look(kubeconfig, _LONG)

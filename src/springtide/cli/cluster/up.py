@@ -17,6 +17,7 @@ from springtide.cli.commands import ClusterCommand
 from springtide.cli.completion import choices
 from springtide.cli.nodes.node_options import Asked, which_nodes
 from springtide.cli.options import Chosen, which_cluster
+from springtide.cli.speaking import LANGUAGE, say, shown
 
 
 @click.command(cls=ClusterCommand)
@@ -48,11 +49,11 @@ def up(cluster: Chosen, port: int | None, detach: bool, presets: str, asked: Ask
     by side under different names.
     """
     if why := data_directories.problem(cluster.place.path):
-        raise click.ClickException(messages.unusable_directory(why))
+        raise click.ClickException(shown(messages.unusable_directory(why)))
     if cluster.place.is_being_deleted():
-        raise click.ClickException(messages.partly_deleted(cluster))
+        raise click.ClickException(shown(messages.partly_deleted(cluster)))
     if cluster.is_running():
-        raise click.ClickException(messages.already_up(cluster))
+        raise click.ClickException(shown(messages.already_up(cluster)))
     if presets:
         from springtide.cli.environments import presets as own_presets  # noqa: PLC0415 - seldom needed
 
@@ -69,16 +70,18 @@ def up(cluster: Chosen, port: int | None, detach: bool, presets: str, asked: Ask
 
 
 def _in_background(cluster: Chosen, port: int | None, more: Sequence[str], asked: Asked) -> None:
-    arguments = ["up", *shlex.split(cluster.flags), *asked.arguments, *more]
+    language = click.get_current_context().find_root().meta.get(LANGUAGE)
+    spoken = [f"--lang={language}"] if language else []
+    arguments = [*spoken, "up", *shlex.split(cluster.flags), *asked.arguments, *more]
     arguments += [f"--port={port}"] if port is not None else []
     try:
         port, notes = background.start(arguments, cluster.place.log)
     except background.FailedError as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:
-        raise click.ClickException(messages.explained(error, cluster, port)) from None
+        raise click.ClickException(shown(messages.explained(error, cluster, port))) from None
     has_operator = "--no-operator" not in more
-    click.echo(messages.next_steps(cluster, port, has_nodes=asked.nodes is not None, has_operator=has_operator))
+    say(messages.next_steps(cluster, port, has_nodes=asked.nodes is not None, has_operator=has_operator))
     for note in notes:
         click.echo(f"\n! {note}")
-    click.echo(f"\n{messages.how_to_stop(cluster)}")
+    click.echo(f"\n{shown(messages.how_to_stop(cluster))}")

@@ -23,6 +23,7 @@ from springtide.jobs.objects import JOB, KIND, ROLE
 from springtide.kube.errors import NotFound, TooManyRequests
 from springtide.kube.request import Scope
 from springtide.kube.resources import NODES, PODS, Key, Obj, Resource
+from springtide.messages import Text, text
 
 if TYPE_CHECKING:
     from springtide.kube.client import Client
@@ -30,11 +31,15 @@ if TYPE_CHECKING:
 _LOOK_AGAIN = 0.3
 _NOTICE = 60.0
 """Seconds for jobs to replace workers before these are evicted."""
-Say = Callable[[str], None]
+Say = Callable[[Text], None]
 
 
 class DrainError(Exception):
     """The node is not empty; the message lists its pods and the options."""
+
+    def __init__(self, why: Text) -> None:
+        super().__init__(why.template)
+        self.why = why
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +72,12 @@ async def drain(client: Client, node: str, terms: Terms, say: Say) -> None:
     alone = unmanaged(pods)
     if alone and not terms.force:
         raise DrainError(
-            f"no controller would create these pods again: {listed(alone)}\nEvict them nevertheless with --force, "
-            f"or let the node take pods again: {terms.command(f'node uncordon {node}')}"
+            text(
+                "no controller would create these pods again: {pods}\nEvict them nevertheless with --force, "
+                "or let the node take pods again: {command}",
+                pods=listed(alone),
+                command=terms.command(f"node uncordon {node}"),
+            )
         )
     await _give_notice(client, node)
     evictions = _Evictions(client, terms, say)
@@ -165,33 +174,38 @@ class _Evictions:
             return
         except TooManyRequests as error:
             if self._refused.get(key) != error.message:
-                self._say(f"{key} must wait: {error.message}")
+                self._say(text("{pod} must wait: {why}", pod=key, why=error.message))
             self._refused[key] = error.message
             return
         self._refused.pop(key, None)
         self._left_to_jobs.pop(uid, None)
         self._evicted[uid] = key
-        self._say(f"{key} is evicted")
+        self._say(text("{pod} is evicted", pod=key))
 
     def leave(self, pod: Obj) -> None:
         """Leaves the pod to its job."""
         key, uid = str(Key.of(pod)), pod["metadata"]["uid"]
         if uid not in self._left_to_jobs:
             self._left_to_jobs[uid] = key
-            self._say(f"{key} is replaced by its job before it is deleted")
+            self._say(text("{pod} is replaced by its job before it is deleted", pod=key))
 
     def left(self, pods: Iterable[Obj]) -> None:
         here = {pod["metadata"]["uid"] for pod in pods}
         for gone in (self._evicted, self._left_to_jobs):
             for uid in [uid for uid in gone if uid not in here]:
-                self._say(f"{gone.pop(uid)} is gone")
+                self._say(text("{pod} is gone", pod=gone.pop(uid)))
 
-    def given_up(self, node: str, pods: Iterable[Obj]) -> str:
+    def given_up(self, node: str, pods: Iterable[Obj]) -> Text:
         reasons = "".join(f"\n  {key}: {why}" for key, why in sorted(self._refused.items()))
         again, free = (self._terms.command(f"node {what} {node}") for what in ("drain", "uncordon"))
-        return (
-            f"node {node!r} still has pods: {listed(pods)}{reasons}\nIt takes no new ones. Go on with: {again}, or let "
-            f"it take pods again: {free}"
+        return text(
+            "node {name!r} still has pods: {pods}{reasons}\nIt takes no new ones. Go on with: {again}, or let "
+            "it take pods again: {free}",
+            name=node,
+            pods=listed(pods),
+            reasons=reasons,
+            again=again,
+            free=free,
         )
 
     def _eviction(self, pod: Obj) -> Obj:

@@ -7,34 +7,28 @@ one step.
 
 from __future__ import annotations
 
-import asyncio
-import sys
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import click
 
+from springtide.cli import durations
 from springtide.cli.cluster_client import talk
 from springtide.cli.commands import CommandGroup
 from springtide.cli.completion import choices
-from springtide.cli.durations import Duration, shown
-from springtide.cli.nodes import draining, node_table
+from springtide.cli.durations import Duration
+from springtide.cli.nodes import draining, node_table, waiting
 from springtide.cli.options import Chosen, which_cluster
-from springtide.kube.errors import AlreadyExists, NotFound
+from springtide.cli.speaking import page, say, shown
+from springtide.kube.errors import AlreadyExists
 from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import NODES, PODS, Key, Obj
 from springtide.local.supervisor.nodes import node_specs
+from springtide.messages import Text, text
 
 if TYPE_CHECKING:
     from springtide.kube.client import Client
-
-_START = 30.0
-"""Seconds for a new node to become ready."""
-_LATE = 15.0
-"""Seconds after which a node that should be deleted is checked."""
-_LOOK_AGAIN = 0.2
 
 
 @click.group(
@@ -56,9 +50,9 @@ def list_nodes(cluster: Chosen) -> None:
 
     nodes, pods = talk(cluster, look)
     if not nodes:
-        click.echo(f"There are no nodes.\nAdd one with: {cluster.command('node add worker-1')}")
+        say(text("There are no nodes.\nAdd one with: {command}", command=cluster.command("node add worker-1")))
         return
-    click.echo(node_table.table([node_table.HEADER, *node_table.rows(nodes, pods, datetime.now(UTC))]))
+    page(node_table.table([node_table.HEADER, *node_table.rows(nodes, pods, datetime.now(UTC))]))
 
 
 @node.command()
@@ -83,12 +77,13 @@ def add(cluster: Chosen, specs: Sequence[str], no_wait: bool) -> None:
             try:
                 await client.create(NODES, described)
             except AlreadyExists:
-                why = f"there is a node {name!r} already\nRemove it first: {cluster.command(f'node remove {name}')}"
-                raise click.ClickException(why) from None
-            click.echo(f"Node {name!r} is added.")
+                command = cluster.command(f"node remove {name}")
+                why = text("there is a node {name!r} already\nRemove it first: {command}", name=name, command=command)
+                raise click.ClickException(shown(why)) from None
+            say(text("Node {name!r} is added.", name=name))
         if not no_wait:
             for described in wanted:
-                await _until_ready(client, described["metadata"]["name"], cluster)
+                await waiting.until_ready(client, described["metadata"]["name"], cluster)
 
     talk(cluster, create)
 
@@ -103,16 +98,16 @@ def remove(cluster: Chosen, names: Sequence[str], force: bool, timeout: float) -
 
     async def carry_out(client: Client) -> None:
         for name in names:
-            found = await _find(client, name)
+            found = await waiting.find(client, name)
             if not force:
                 await _drain(
                     client,
                     name,
                     draining.Terms(cluster.command, timeout),
-                    f"\nOr remove it at once: {cluster.command(f'node remove {name} --force')}",
+                    text("\nOr remove it at once: {command}", command=cluster.command(f"node remove {name} --force")),
                 )
             await client.delete(NODES, Key("", name), DeleteOptions(uid=found["metadata"]["uid"]))
-            click.echo(f"Node {name!r} is removed.")
+            say(text("Node {name!r} is removed.", name=name))
 
     talk(cluster, carry_out)
 
@@ -151,9 +146,9 @@ def drain(cluster: Chosen, name_of_node: str, timeout: float, force: bool, grace
     terms = draining.Terms(cluster.command, timeout, force, None if grace is None else round(grace))
 
     async def carry_out(client: Client) -> None:
-        await _find(client, name_of_node)
+        await waiting.find(client, name_of_node)
         await _drain(client, name_of_node, terms)
-        click.echo(f"Node {name_of_node!r} is drained.")
+        say(text("Node {name!r} is drained.", name=name_of_node))
 
     talk(cluster, carry_out)
 
@@ -173,75 +168,34 @@ def reclaim(cluster: Chosen, name_of_node: str, notice: float, no_wait: bool) ->
     """
 
     async def carry_out(client: Client) -> None:
-        found = await _find(client, name_of_node)
+        found = await waiting.find(client, name_of_node)
         if node_specs.LOCAL not in (found["metadata"].get("labels") or {}):
-            raise click.ClickException(f"node {name_of_node!r} is not one of this machine's, so it cannot be reclaimed")
+            why = text("node {name!r} is not one of this machine's, so it cannot be reclaimed", name=name_of_node)
+            raise click.ClickException(shown(why))
         at = datetime.now(UTC) + timedelta(seconds=notice)
         metadata = {
             "annotations": {node_specs.RECLAIM_AT: at.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
         }
         await client.patch(NODES, Key("", name_of_node), {"metadata": metadata})
-        click.echo(f"Node {name_of_node!r} will be gone in {shown(notice)}.")
+        say(text("Node {name!r} will be gone in {span}.", name=name_of_node, span=durations.shown(notice)))
         if not no_wait:
-            await _count_down(client, found, at, cluster)
+            await waiting.count_down(client, found, at, cluster)
 
     talk(cluster, carry_out)
 
 
-async def _find(client: Client, name: str) -> Obj:
+async def _drain(client: Client, name: str, terms: draining.Terms, advice: str | Text = "") -> None:
     try:
-        return await client.get(NODES, Key("", name))
-    except NotFound:
-        known = ", ".join(sorted(found["metadata"]["name"] for found in (await client.list(NODES)).items))
-        raise click.ClickException(f"there is no node {name!r}\nNodes: {known or 'none'}") from None
-
-
-async def _drain(client: Client, name: str, terms: draining.Terms, advice: str = "") -> None:
-    try:
-        await draining.drain(client, name, terms, click.echo)
+        await draining.drain(client, name, terms, say)
     except draining.DrainError as error:
-        raise click.ClickException(f"{error}{advice}") from None
+        raise click.ClickException(shown(text("{why}{advice}", why=error.why, advice=advice))) from None
 
 
 def _set_cordoned(cluster: Chosen, names: Sequence[str], cordoned: bool) -> None:
     async def carry_out(client: Client) -> None:
         for name in names:
-            await _find(client, name)
+            await waiting.find(client, name)
             await draining.cordon(client, name, cordoned)
-            click.echo(f"Node {name!r} {'takes no new pods' if cordoned else 'takes pods again'}.")
+            say(text("Node {name!r} takes no new pods." if cordoned else "Node {name!r} takes pods again.", name=name))
 
     talk(cluster, carry_out)
-
-
-async def _until_ready(client: Client, name: str, cluster: Chosen) -> None:
-    deadline = time.monotonic() + _START
-    while not node_table.state_of(await _find(client, name), datetime.now(UTC)).startswith("Ready"):
-        if time.monotonic() > deadline:
-            log = cluster.place.path / "nodes" / name / "agent.log"
-            raise click.ClickException(f"node {name!r} is not ready after {shown(_START)}\nIts agent's log is {log}")
-        await asyncio.sleep(_LOOK_AGAIN)
-    click.echo(f"Node {name!r} is ready.")
-
-
-async def _count_down(client: Client, found: Obj, at: datetime, cluster: Chosen) -> None:
-    name, uid = found["metadata"]["name"], found["metadata"]["uid"]
-    pods = 0
-    while (current := await client.find(NODES, Key("", name))) is not None and current["metadata"]["uid"] == uid:
-        left = (at - datetime.now(UTC)).total_seconds()
-        if left < -_LATE:
-            raise click.ClickException(f"node {name!r} should be gone but is not\nThe log is {cluster.place.log}")
-        pods = len(await draining.pods_on(client, name))
-        _show(f"  {shown(left)} left, {_counted(pods)}")
-        await asyncio.sleep(_LOOK_AGAIN)
-    _show("")
-    click.echo(f"Node {name!r} is gone, and {_counted(pods)} with it.")
-
-
-def _counted(pods: int) -> str:
-    return f"{pods} pod" if pods == 1 else f"{pods} pods"
-
-
-def _show(line: str) -> None:
-    """Replaces the previous line on a terminal; prints nothing elsewhere."""
-    if sys.stdout.isatty():
-        click.echo(f"\r\x1b[K{line}", nl=False)

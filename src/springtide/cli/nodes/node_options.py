@@ -10,8 +10,10 @@ from typing import Any
 
 import click
 
+from springtide.cli.speaking import shown
 from springtide.local.supervisor.nodes.node_specs import EXAMPLE, SpecError, parse
 from springtide.local.supervisor.settings import Nodes
+from springtide.messages import text
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ _NAMES = ("specs", "strict_resources", "fake_gpus", "scheduler_names", "isolatio
 def _asked(specs: tuple[str, ...], no_nodes: bool, **how: Any) -> Asked:
     if no_nodes:
         if specs:
-            raise click.UsageError("--no-nodes and --node contradict each other")
+            raise click.UsageError(shown(text("--no-nodes and --node contradict each other")))
         return Asked(None, ["--no-nodes"])
     try:
         wanted = tuple(parse(spec) for spec in specs)
@@ -82,7 +84,7 @@ def _asked(specs: tuple[str, ...], no_nodes: bool, **how: Any) -> Asked:
         raise click.UsageError(f"--node: {error}") from None
     names = [node["metadata"]["name"] for node in wanted]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise click.UsageError(f"--node: there are two nodes named {twice!r}")
+        raise click.UsageError(shown(text("--node: there are two nodes named {name!r}", name=twice)))
     arguments = [f"--node={spec}" for spec in specs]
     arguments += ["--strict-resources"] if how["strict_resources"] else []
     arguments += [] if how["fake_gpus"] is None else [f"--fake-gpus={how['fake_gpus']}"]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from springtide.messages.zh import (
+    clusters,
     connecting,
     doctor,
     explaining,
@@ -14,6 +15,7 @@ from springtide.messages.zh import (
     job_logs,
     job_verbs,
     more_verbs,
+    nodes,
     showing,
     submitting,
     tensorboards,
@@ -21,6 +23,7 @@ from springtide.messages.zh import (
 )
 
 _SUBJECTS: Final = (
+    clusters,
     connecting,
     doctor,
     explaining,
@@ -28,6 +31,7 @@ _SUBJECTS: Final = (
     job_logs,
     job_verbs,
     more_verbs,
+    nodes,
     showing,
     submitting,
     tensorboards,
