@@ -18,6 +18,7 @@ from springtide.messages.zh import (
     submitting,
     tensorboards,
     tide_help,
+    usage,
 )
 
 _SUBJECTS: Final = (
@@ -32,6 +33,7 @@ _SUBJECTS: Final = (
     submitting,
     tensorboards,
     tide_help,
+    usage,
 )
 
 TRANSLATIONS: Final[Mapping[str, str]] = {

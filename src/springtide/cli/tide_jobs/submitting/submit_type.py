@@ -14,7 +14,7 @@ from typing import Any, Final
 import click
 from click.shell_completion import CompletionItem
 
-from springtide.cli import speaking
+from springtide.cli import help_pages, speaking
 from springtide.cli.completion import job_names
 from springtide.cli.errors import ExitCode, Failure
 from springtide.cli.flags import pflag
@@ -70,6 +70,8 @@ def command_of(name: str) -> click.Command:
 
 
 class _Typed(click.Command):
+    context_class = help_pages.Context
+
     def __init__(self, name: str, flags: Sequence[Flag], run: Any) -> None:
         self._flags = (*flags, *OWN)
         params = [_option(flag) for flag in self._flags]
