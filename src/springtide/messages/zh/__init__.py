@@ -9,6 +9,7 @@ from typing import Final
 from springtide.messages.zh import (
     connecting,
     doctor,
+    environments,
     explaining,
     flags,
     job_logs,
@@ -24,6 +25,7 @@ from springtide.messages.zh import (
 _SUBJECTS: Final = (
     connecting,
     doctor,
+    environments,
     explaining,
     flags,
     job_logs,
