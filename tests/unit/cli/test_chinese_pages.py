@@ -15,6 +15,8 @@ from click.testing import CliRunner
 from springtide.cli.app import tide
 from springtide.cli.command_table import COMMANDS
 from springtide.cli.help_pages import in_chinese, paragraphs, translated
+from springtide.cli.tide_jobs.submitting.submit import TYPES
+from springtide.cli.tide_jobs.submitting.submit_type import command_of
 from springtide.messages.zh.help import HELP, words
 from springtide.views.pages.tables import display_width
 
@@ -62,10 +64,18 @@ def test_translations_are_chinese_and_of_texts_that_exist() -> None:
     assert [each for each, said in HELP.items() if not HAN.search(said)] == []
     used = {found for command in ALL.values() for found in texts(command)}
     lines = " ".join(f"{each.epilog} {each.help}" for each in ALL.values())
-    typed = " ".join(inspect.getsource(importlib.import_module(f"springtide.cli.tide_jobs.submitting.{each}"))
-                     for each in ("submit", "submit_type"))  # fmt: skip
-    left = [each for each in HELP if each not in used and each not in words.HELP and each not in lines]
-    assert [each for each in left if each[:60] not in typed] == []
+    used |= {about for _, about in TYPES.values()}
+    used |= {each.split("  [")[0] for name in TYPES for each in texts(command_of(name))}
+    assert [each for each in HELP if each not in used and each not in words.HELP and each not in lines] == []
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_flags_of_types_of_jobs_have_translations(name: str) -> None:
+    english = [each for each in texts(command_of(name)) if not HAN.search(translated(each))]
+    assert english == [f"Create a job of type {name}, as `arena submit {name}` does."]  # which is said by the page
+    page = CliRunner().invoke(tide, ["--lang", "zh", "submit", name, "--help"]).output
+    assert f"创建 {name} 类型的任务" in page
+    assert f"\n{name} 的参数：\n" in page
 
 
 @pytest.mark.parametrize("name", ALL)

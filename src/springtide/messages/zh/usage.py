@@ -38,6 +38,15 @@ TRANSLATIONS: Final = {
     "-w shows a table: leave out -o, or ask for -o wide": "-w 显示表格：请去掉 -o，或使用 -o wide",
     "-w and --live show the page: leave out -o": "-w 和 --live 显示页面：请去掉 -o",
     "{value!r} is none of {forms}": "{value!r} 不在可选的 {forms} 之中",
+    # `tide submit TYPE --help`
+    "Create a job of type {type}, as `arena submit {type}` does.": (
+        "创建 {type} 类型的任务，与 `arena submit {type}` 相同。"
+    ),
+    "Flags of {type}": "{type} 的参数",
+    # Examples
+    "a training job of two workers that can be resized while it trains; about a minute": (
+        "两个 worker 的训练任务，训练中可改变规模；约一分钟"
+    ),
     # Completion
     "$SHELL does not name a shell that is known\nSay which one: {shells}": (
         "$SHELL 不是已知的 shell\n请指明：{shells}"

@@ -75,7 +75,8 @@ class _Typed(click.Command):
     def __init__(self, name: str, flags: Sequence[Flag], run: Any) -> None:
         self._flags = (*flags, *OWN)
         params = [_option(flag) for flag in self._flags]
-        about = f"Create a job of type {name}, as `arena submit {name}` does.\n\n{_COMMAND_HELP}"
+        first = speaking.shown(text("Create a job of type {type}, as `arena submit {type}` does.", type=name))
+        about = f"{first}\n\n{_COMMAND_HELP}"
         command = click.Argument(["line"], nargs=-1, metavar="COMMAND", help="What the job runs.")
         super().__init__(name, callback=run, params=[*params, command], help=about, epilog=_EPILOG.format(name=name))
 
@@ -119,7 +120,7 @@ class _Typed(click.Command):
         common, own = {flag.name for flag in COMMON}, {flag.name for flag in OWN}
         records: dict[str, list[tuple[str, str]]] = {
             "Flags of all types": [],
-            f"Flags of {self.name}": [],
+            speaking.shown(text("Flags of {type}", type=self.name)): [],
             "Options": [],
         }
         for flag, param in zip(self._flags, self.params, strict=False):

@@ -6,6 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from springtide.messages.zh.help import clusters, jobs, others, words
+from springtide.messages.zh.help import clusters, flags, jobs, others, words
 
-HELP: Final[Mapping[str, str]] = {**words.HELP, **jobs.HELP, **clusters.HELP, **others.HELP}
+HELP: Final[Mapping[str, str]] = {**words.HELP, **jobs.HELP, **flags.HELP, **clusters.HELP, **others.HELP}
