@@ -221,7 +221,7 @@ def delete(name: str) -> None:
     try:
         left = shelf.remove(name)
     except LinkError as error:
-        raise click.ClickException(str(error)) from None
+        raise own_presets.failed(error.what) from None
     except BusyError:
         raise own_presets.failed(text("another tide is making {name!r} right now", name=name)) from None
     speaking.say(text("Deleted environment {name!r}.", name=name))

@@ -69,7 +69,7 @@ def make(shelf: Environments, recipe: Recipe, *, replace: bool = False) -> Envir
     try:
         return making.make(shelf, recipe, replace=replace)
     except MakingError as error:
-        raise click.ClickException(str(error)) from None
+        raise failed(error.what) from None
     except OSError as error:
         path = error.filename or shelf.root
         raise failed(text("cannot write to {path}: {why}", path=path, why=error.strerror)) from None

@@ -63,6 +63,64 @@ TRANSLATIONS: Final = {
     ),
     "there is no environment {name!r}\nThere are: {names}": "没有环境 {name!r}\n现有：{names}",
     "another tide is making {name!r} right now": "另一个 tide 正在创建 {name!r}",
+    # What cannot be made
+    "{path} is a symbolic link, and tide changes nothing behind it\nRemove the link: {command}": (
+        "{path} 是符号链接，tide 不更改链接所指的内容\n请删除链接：{command}"
+    ),
+    "another tide is making {name!r} right now\nTry again when it is done.": (
+        "另一个 tide 正在创建 {name!r}\n请在其完成后重试。"
+    ),
+    "there is an environment {name!r} already\nMake it anew: {making}\nSee it: {showing}": (
+        "环境 {name!r} 已存在\n重新创建：{making}\n查看：{showing}"
+    ),
+    "{name} cannot be a name\nUse small letters, digits, dots and dashes, 63 at most, and not {own!r}.": (
+        "{name} 不能用作名称\n请使用小写字母、数字、点和短横线，最多 63 个字符，且不能是 {own!r}。"
+    ),
+    "{pattern} cannot be a pattern of images\nUse at most {most} printable characters without spaces.": (
+        "{pattern} 不能用作镜像模式\n请使用最多 {most} 个可打印字符，不含空格。"
+    ),
+    "{path!r} must be an absolute path inside the pod, and not / itself": (
+        "{path!r} 必须是 Pod 内的绝对路径，且不能是 / 本身"
+    ),
+    "{path} is not a directory": "{path} 不是目录",
+    "{path} is not there": "{path} 不存在",
+    "preset {name!r} needs Python 3.11 or newer, not {version}": (
+        "预设 {name!r} 需要 Python 3.11 或更新版本，而不是 {version}"
+    ),
+    (
+        "preset {name!r} needs Python {newest} or older, not {version}: for newer ones "
+        "some of its packages have no wheels\nChoose another that this machine has: {option}"
+    ): (
+        "预设 {name!r} 需要 Python {newest} 或更旧版本，而不是 {version}：其部分软件包没有更新版本的 wheel\n"
+        "请选择本机上的其他版本：{option}"
+    ),
+    (
+        "{library} of preset {name!r} does not load here, it lacks {lacking}\n"
+        "Install all that it requires, which is much more to fetch: {command}"
+    ): "预设 {name!r} 的 {library} 无法在此加载，缺少 {lacking}\n请安装其全部依赖，下载量会大得多：{command}",
+    (
+        "{path} has Python {version}, and tiderun needs 3.11 or newer\n"
+        "Make it anew with a newer Python, or choose another environment: {option}"
+    ): (
+        "{path} 中是 Python {version}，而 tiderun 需要 3.11 或更新版本\n"
+        "请用更新的 Python 重新创建，或选择其他环境：{option}"
+    ),
+    "the Python in {path} does not work: {why}": "{path} 中的 Python 无法工作：{why}",
+    "the Python in {path} does not start: {why}": "{path} 中的 Python 无法启动：{why}",
+    "the environment {path} cannot be read: {why}": "无法读取环境 {path}：{why}",
+    "there is no {name} on this machine\nInstall it, or install uv, which finds and fetches it.": (
+        "本机没有 {name}\n请安装它，或安装 uv，由 uv 查找并下载。"
+    ),
+    "cannot {purpose}: {program} ended with status {status}, see above": (
+        "无法{purpose}：{program} 以退出码 {status} 结束，详见上文"
+    ),
+    "make {path}": "创建 {path}",
+    "install {packages}": "安装 {packages}",
+    "compile {files}": "编译 {files}",
+    (
+        "Where the package index cannot be reached: connect this machine to it, or set "
+        "{index} to a mirror, or {links} to a directory of wheels."
+    ): "若无法访问软件包索引：请将本机联网，或将 {index} 设为镜像站，或将 {links} 设为存放 wheel 的目录。",
     # Listing, showing, deleting
     "made": "已创建",
     "{name}  ({state})\n  {description}\n  images: {images}": "{name}  （{state}）\n  {description}\n  镜像：{images}",
