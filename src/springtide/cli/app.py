@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import copy
 import importlib
-import inspect
 import os
 import sys
+from functools import partial
 from typing import Final
 
 import click
@@ -15,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 import springtide
 from springtide import messages
-from springtide.cli import last_resort, standard_streams
+from springtide.cli import help_pages, last_resort, standard_streams, usage_errors
 from springtide.cli.command_table import ALIASES, COMMANDS, FIRST_STEPS, HEADINGS, OTHER_WORDS
 from springtide.cli.speaking import LANGUAGE
 from springtide.messages import Language, Text, text
@@ -30,9 +29,17 @@ _MORE: Final = (
 
 
 class _Lazy(click.Group):
+    context_class = help_pages.Context
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[LANGUAGE] = usage_errors.chosen_language(args)
+        with usage_errors.shown_in_the_language_of(ctx):
+            return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> object:
         try:
-            return super().invoke(ctx)
+            with usage_errors.shown_in_the_language_of(ctx):
+                return super().invoke(ctx)
         except KeyboardInterrupt:  # click would print "Aborted!" and exit with 1, as after a failure
             ctx.exit(_INTERRUPTED)
 
@@ -45,7 +52,9 @@ class _Lazy(click.Group):
             return None
         module, _, name = entry.place.partition(":")
         command = getattr(importlib.import_module(f"springtide.cli.{module}"), name)
-        return _with_help(command, _shown(ctx, entry.help), ctx) if isinstance(command, click.Command) else None
+        if not isinstance(command, click.Command):
+            return None
+        return command if help_pages.language(ctx) is Language.ENGLISH else help_pages.in_chinese(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -53,8 +62,8 @@ class _Lazy(click.Group):
         """Suggests commands for a mistyped name: click compares only with imported commands, and there are none."""
         name = args[0]
         if name not in COMMANDS and name not in ALIASES and not name.startswith("-") and not ctx.resilient_parsing:
-            meant = " or ".join(map(repr, OTHER_WORDS.get(name, ())))
-            message = f"No such command {name!r}. Did you mean {meant}?" if meant else None
+            meant = OTHER_WORDS.get(name, ())
+            message = _shown(ctx, _no_command(name, meant)) if meant else None
             raise click.NoSuchCommand(name, message, possibilities=None if meant else COMMANDS, ctx=ctx)
         return super().resolve_command(ctx, args)
 
@@ -92,21 +101,14 @@ _NAMES: Final = max(map(len, COMMANDS))
 """The width of the names, so that the lines of all headings are aligned."""
 
 
-def _language(ctx: click.Context) -> Language:
-    return messages.language(os.environ, ctx.find_root().meta.get(LANGUAGE, ""))
-
-
 def _shown(ctx: click.Context, message: Text) -> str:
-    return messages.shown(message, _language(ctx))
+    return messages.shown(message, help_pages.language(ctx))
 
 
-def _with_help(command: click.Command, summary: str, ctx: click.Context) -> click.Command:
-    """In Chinese a command's help begins with its line of the table."""
-    if _language(ctx) is Language.ENGLISH:
-        return command
-    found = copy.copy(command)
-    found.help = f"{summary}\n\n{inspect.cleandoc(command.help or '')}"
-    return found
+def _no_command(name: str, meant: tuple[str, ...]) -> Text:
+    *others, last = map(repr, meant)
+    either = text("{one} or {other}", one=others[0], other=last) if others else text("{name}", name=last)
+    return text("No such command {name!r}. Did you mean {meant}?", name=name, meant=either)
 
 
 def _speak(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -138,7 +140,7 @@ def version() -> None:
 
 
 def main() -> None:
-    sys.excepthook = last_resort.explain
+    sys.excepthook = partial(last_resort.explain, lang=usage_errors.chosen_language(sys.argv[1:]))
     standard_streams.prepare()
     plugin = os.path.basename(sys.argv[0]) == "kubectl-tide"
     tide(prog_name="kubectl tide" if plugin else "tide", complete_var="_TIDE_COMPLETE")

@@ -7,7 +7,10 @@ from importlib import resources
 
 import click
 
-EXAMPLES = {"mpijob": "a training job of two workers that can be resized while it trains; about a minute"}
+from springtide.cli import speaking
+from springtide.messages import text
+
+EXAMPLES = {"mpijob": text("a training job of two workers that can be resized while it trains; about a minute")}
 """The available examples; the manifest of each is `examples/NAME.yaml`."""
 
 
@@ -22,7 +25,7 @@ def example(name: str | None) -> None:
     """
     if name is None:
         for each, description in EXAMPLES.items():
-            click.echo(f"{each}  {description}")
+            click.echo(f"{each}  {speaking.shown(description)}")
         return
     click.echo(manifest(name), nl=False)
 

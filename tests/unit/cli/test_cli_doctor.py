@@ -18,6 +18,7 @@ from springtide.cli.doctor import checks
 from springtide.cli.doctor.checks import CHECKS
 from springtide.cli.doctor.errors import Wrong
 from springtide.local.datadir import DataDir
+from springtide.messages import Text
 
 Patch = pytest.MonkeyPatch
 
@@ -28,7 +29,7 @@ def place(tmp_path: Path) -> DataDir:
 
 
 @pytest.mark.parametrize("check", [check for check in CHECKS if check is not checks.kubectl], ids=lambda c: c.__name__)
-def test_this_machine_is_in_order_and_nothing_is_left_behind(check: Callable[[DataDir], str], place: DataDir) -> None:
+def test_this_machine_is_in_order_and_nothing_is_left_behind(check: Callable[[DataDir], Text], place: DataDir) -> None:
     assert check(place)
     assert list(place.path.parents[2].iterdir()) == []
 
@@ -63,7 +64,7 @@ def few_files(patch: Patch) -> None:
 )
 def test_what_is_missing_is_found_with_a_fix(
     broken: Callable[[Patch], None],
-    check: Callable[[DataDir], str],
+    check: Callable[[DataDir], Text],
     found: str,
     place: DataDir,
     monkeypatch: pytest.MonkeyPatch,
@@ -71,7 +72,7 @@ def test_what_is_missing_is_found_with_a_fix(
     broken(monkeypatch)
     with pytest.raises(Wrong, match=found) as wrong:
         check(place)
-    assert wrong.value.fix
+    assert wrong.value.fix.template
     assert wrong.value.needed
 
 

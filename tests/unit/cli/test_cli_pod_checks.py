@@ -14,13 +14,18 @@ from springtide.local.kubelet.devices import gpus
 from springtide.local.kubelet.devices.gpus import Gpu
 from springtide.local.runtime import isolation
 from springtide.local.runtime.isolation import Finding, Findings
+from springtide.messages import Language, Text, shown
 
 Patch = pytest.MonkeyPatch
 
 
+def english(said: Text) -> str:
+    return shown(said, Language.ENGLISH)
+
+
 @pytest.mark.parametrize("check", POD_CHECKS, ids=lambda check: check.__name__)
 def test_what_pods_lack_can_be_lived_with_and_fixed(
-    check: Callable[[DataDir], str], monkeypatch: Patch, tmp_path: Path
+    check: Callable[[DataDir], Text], monkeypatch: Patch, tmp_path: Path
 ) -> None:
     with_network(monkeypatch, {})
     wrong = None
@@ -55,7 +60,7 @@ def with_network(patch: Patch, answer: dict[str, object]) -> None:
 @pytest.mark.parametrize(("way", "said"), [("pasta", "by pasta"), ("nat", "by address translation")])
 def test_the_way_out_that_was_found_is_said(way: str, said: str, monkeypatch: Patch, tmp_path: Path) -> None:
     with_network(monkeypatch, {"uplink": way, "why": ""})
-    assert pod_checks.uplink(DataDir(tmp_path)) == f"pods reach other machines {said}"
+    assert english(pod_checks.uplink(DataDir(tmp_path))) == f"pods reach other machines {said}"
 
 
 @pytest.mark.parametrize(
@@ -75,12 +80,12 @@ def test_without_a_way_out_there_is_a_reason_and_a_fix(
     monkeypatch.setattr(pod_checks, "_opens", lambda path: tun)
     with pytest.raises(Wrong, match="no other machines: pasta: No such file") as wrong:
         pod_checks.uplink(DataDir(tmp_path))
-    assert fix in wrong.value.fix
+    assert fix in english(wrong.value.fix)
 
 
 def test_pods_without_a_network_of_their_own_need_no_way_out(monkeypatch: Patch, tmp_path: Path) -> None:
     monkeypatch.setattr(isolation, "probe", lambda: Findings(()))
-    assert "as this machine does" in pod_checks.uplink(DataDir(tmp_path))
+    assert "as this machine does" in english(pod_checks.uplink(DataDir(tmp_path)))
 
 
 def test_ssh_is_looked_for_where_root_looks(monkeypatch: Patch, tmp_path: Path) -> None:
@@ -110,11 +115,11 @@ def test_what_the_system_refuses_is_said_with_the_trial_s_own_fix(
     monkeypatch.setattr(isolation, "probe", lambda: Findings(findings))
     with pytest.raises(Wrong, match=said) as wrong:
         pod_checks.namespaces(DataDir(tmp_path))
-    assert wrong.value.fix == fix
+    assert english(wrong.value.fix) == fix
 
 
 def test_gpus_are_named(monkeypatch: Patch, tmp_path: Path) -> None:
     monkeypatch.setattr(gpus, "found", lambda: [Gpu(n, str(n), 1, "NVIDIA H200") for n in range(2)])
-    assert pod_checks.graphics(DataDir(tmp_path)) == "2 GPUs: NVIDIA H200"
+    assert english(pod_checks.graphics(DataDir(tmp_path))) == "2 GPUs: NVIDIA H200"
     monkeypatch.setattr(gpus, "found", list)
-    assert "--fake-gpus" in pod_checks.graphics(DataDir(tmp_path))
+    assert "--fake-gpus" in english(pod_checks.graphics(DataDir(tmp_path)))

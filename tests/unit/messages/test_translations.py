@@ -57,7 +57,7 @@ def fields(template: str) -> set[str]:
 
 
 def has_words(template: str) -> bool:
-    return re.search("[A-Za-z]", re.sub(r"\{\w+\}", "", template)) is not None
+    return re.search("[A-Za-z]", re.sub(r"\{\w+(![rs])?(:[^{}]*)?\}", "", template)) is not None
 
 
 CALLS = list(calls())

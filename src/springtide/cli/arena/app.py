@@ -77,7 +77,7 @@ ROOT: Final = Branch(
 
 
 def main() -> None:
-    sys.excepthook = functools.partial(last_resort.explain, program="arena")
+    sys.excepthook = functools.partial(last_resort.explain, program="arena", lang="en")
     standard_streams.prepare()
     sys.exit(_guarded(sys.argv[1:]))
 

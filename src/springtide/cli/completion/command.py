@@ -9,6 +9,9 @@ from pathlib import Path
 import click
 from click.shell_completion import get_completion_class
 
+from springtide.cli import speaking
+from springtide.messages import text
+
 SHELLS = {
     "bash": "echo 'eval \"$(tide completion bash)\"' >> ~/.bashrc",
     "zsh": "echo 'eval \"$(tide completion zsh)\"' >> ~/.zshrc",
@@ -34,5 +37,6 @@ def completion(ctx: click.Context, shell: str | None) -> None:
     name = shell or Path(os.environ.get("SHELL") or "").name
     found = get_completion_class(name) if name in SHELLS else None
     if found is None:
-        raise click.UsageError(f"$SHELL does not name a shell that is known\nSay which one: {', '.join(SHELLS)}", ctx)
+        said = text("$SHELL does not name a shell that is known\nSay which one: {shells}", shells=", ".join(SHELLS))
+        raise click.UsageError(speaking.shown(said), ctx)
     click.echo(found(ctx.find_root().command, {}, "tide", _VARIABLE).source())

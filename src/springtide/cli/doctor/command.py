@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import click
 
+from springtide.cli import speaking
 from springtide.cli.commands import ClusterCommand
 from springtide.cli.doctor.checks import CHECKS
 from springtide.cli.doctor.errors import Wrong
@@ -37,8 +38,8 @@ def doctor(
     failed = False
     for check in (*CHECKS, *POD_CHECKS):
         try:
-            click.echo(f"✓ {check(cluster.place)}")
+            click.echo(f"✓ {speaking.shown(check(cluster.place))}")
         except Wrong as wrong:
             failed = failed or wrong.needed
-            click.echo(f"{'✗' if wrong.needed else '!'} {wrong}\n    {wrong.fix}")
+            click.echo(f"{'✗' if wrong.needed else '!'} {speaking.shown(wrong.what)}\n    {speaking.shown(wrong.fix)}")
     ctx.exit(1 if failed else 0)

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterable
 
 import click
 
+from springtide.cli import speaking
 from springtide.cli.places import program
 from springtide.local.environments import code_fetchers, making, operators, presets
 from springtide.local.environments.environment import Environment
@@ -16,33 +16,48 @@ from springtide.local.environments.making import Recipe
 from springtide.local.environments.presets import Preset
 from springtide.local.environments.shelf import Environments, default_root
 from springtide.local.environments.tools import MakingError
+from springtide.messages import Language, Text, text
 
 
 def named(name: str) -> Preset:
     found = presets.table().get(name)
     if found is None:
-        raise click.ClickException(f"there is no preset {name!r}\nThere are: {', '.join(presets.table())}")
+        names = ", ".join(presets.table())
+        raise failed(text("there is no preset {name!r}\nThere are: {names}", name=name, names=names))
     return found
+
+
+def failed(what: Text) -> click.ClickException:
+    return click.ClickException(speaking.shown(what))
 
 
 def for_image(image: str) -> Preset:
     found = presets.for_image(image)
     if found is None and (operator := operators.for_image(image)) is not None:
-        raise click.ClickException(
-            f"image {image!r} needs no environment\n"
-            f"It is an image of {operator.name}, whose pods do nothing here: {operator.facts}"
+        said = text(
+            "image {image!r} needs no environment\nIt is an image of {name}, whose pods do nothing here: {facts}",
+            image=image,
+            name=operator.name,
+            facts=operator.facts,
         )
+        raise failed(said)
     if found is None and code_fetchers.for_image(image) is not None:
-        raise click.ClickException(
-            f"image {image!r} needs no environment\n"
-            "A stand-in for it is built in: pods of this image fetch code with the git of this machine"
+        said = text(
+            "image {image!r} needs no environment\n"
+            "A stand-in for it is built in: pods of this image fetch code with the git of this machine",
+            image=image,
         )
+        raise failed(said)
     if found is None:
         known = ", ".join(dict.fromkeys(pattern for each in presets.table().values() for pattern in each.images))
-        raise click.ClickException(
-            f"no preset stands in for image {image!r}; there are presets for {known}\n"
-            f"Make an environment of your own: {program()} env create NAME --pip PACKAGE --image {shlex.quote(image)}"
+        said = text(
+            "no preset stands in for image {image!r}; there are presets for {known}\n"
+            "Make an environment of your own: {command}",
+            image=image,
+            known=known,
+            command=f"{program()} env create NAME --pip PACKAGE --image {shlex.quote(image)}",
         )
+        raise failed(said)
     return found
 
 
@@ -50,41 +65,57 @@ def make(shelf: Environments, recipe: Recipe, *, replace: bool = False) -> Envir
     """Makes the environment, and announces its cost before any download."""
     if recipe.preset is not None and (replace or shelf.find(recipe.name) is None):
         for line in plan(recipe, recipe.preset):
-            click.echo(line)
+            speaking.say(line)
     try:
         return making.make(shelf, recipe, replace=replace)
     except MakingError as error:
-        raise click.ClickException(str(error)) from None
+        raise failed(error.what) from None
     except OSError as error:
-        raise click.ClickException(f"cannot write to {error.filename or shelf.root}: {error.strerror}") from None
+        path = error.filename or shelf.root
+        raise failed(text("cannot write to {path}: {why}", path=path, why=error.strerror)) from None
 
 
-def plan(recipe: Recipe, preset: Preset) -> list[str]:
+def plan(recipe: Recipe, preset: Preset) -> list[Text]:
     """The environment to be made, and its cost."""
     more = [word for word in recipe.requirements if word not in preset.requirements]
     files = [f"-r {file}" for file in recipe.requirement_files]
     more += files
-    beyond = f", and what {', '.join(more)} takes" if more else ""
+    packages = ", ".join([*recipe.requirements, *files, *preset.alone])
+    takes = preset.cost
+    if more:
+        takes = text("{cost}, and what {more} takes", cost=takes, more=", ".join(more))
     lines = [
-        f"Making environment {recipe.name!r}: {described(preset)}",
-        f"  images:    {', '.join(recipe.images)}",
-        f"  packages:  {', '.join([*recipe.requirements, *files, *preset.alone])}",
-        f"  takes:     {preset.cost}{beyond}",
+        text("Making environment {name!r}: {description}", name=recipe.name, description=described(preset)),
+        text("  images:    {images}", images=", ".join(recipe.images)),
+        text("  packages:  {packages}", packages=packages),
+        text("  takes:     {cost}", cost=takes),
     ]
     if preset.programs:
-        lines.append(f"  stand-ins: {', '.join(preset.programs)}")
+        lines.append(text("  stand-ins: {programs}", programs=", ".join(preset.programs)))
     return lines
 
 
 def described(preset: Preset) -> str:
-    language = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
-    return preset.description_zh if language.startswith("zh") else preset.description
+    return preset.description_zh if speaking.language() is Language.CHINESE else preset.description
 
 
-def existing(environment: Environment) -> str:
+def ready(made: Environment) -> Text:
+    return text(
+        "Environment {name!r} is ready: Python {python} in {path}",
+        name=made.name,
+        python=made.python,
+        path=made.prefix,
+    )
+
+
+def existing(environment: Environment) -> Text:
     """For a preset whose environment exists."""
     again = f"{program()} env create --preset {environment.preset} --replace"
-    return f"Environment {environment.name!r} of this preset exists already; to make it anew: {again}"
+    return text(
+        "Environment {name!r} of this preset exists already; to make it anew: {command}",
+        name=environment.name,
+        command=again,
+    )
 
 
 def prepare(names: Iterable[str]) -> None:
@@ -95,11 +126,13 @@ def prepare(names: Iterable[str]) -> None:
         found = shelf.find(preset.name)
         if found is None:
             made = make(shelf, Recipe.of(preset))
-            click.echo(f"Environment {made.name!r} is ready: Python {made.python} in {made.prefix}")
+            speaking.say(ready(made))
         elif found.preset == preset.name:
-            click.echo(existing(found))
+            speaking.say(existing(found))
         else:
-            raise click.ClickException(
-                f"environment {preset.name!r} was not made from the preset of that name\n"
-                f"Make it anew: {program()} env create --preset {preset.name} --replace"
+            said = text(
+                "environment {name!r} was not made from the preset of that name\nMake it anew: {command}",
+                name=preset.name,
+                command=f"{program()} env create --preset {preset.name} --replace",
             )
+            raise failed(said)

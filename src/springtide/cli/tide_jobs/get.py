@@ -46,7 +46,7 @@ Examples:
 def get(target: Target, name: str, type_: str, output: Output, **more: bool) -> None:
     """Show a job: its state and why, its progress, and its instances."""
     if (more["watch"] or more["live"]) and output.form is not Form.TABLE:
-        raise click.UsageError("-w and --live show the page: leave out -o")
+        raise click.UsageError(speaking.shown(text("-w and --live show the page: leave out -o")))
     if more["live"]:
         # Imported here because it is seldom asked for.
         from springtide.cli.tide_jobs.output.live import show_live  # noqa: PLC0415

@@ -40,7 +40,7 @@ Examples:
 def list_(target: Target, type_: str, output: Output, watch: bool) -> None:
     """Show the jobs of a namespace, the newest first."""
     if watch and not output.is_table:
-        raise click.UsageError("-w shows a table: leave out -o, or ask for -o wide")
+        raise click.UsageError(speaking.shown(text("-w shows a table: leave out -o, or ask for -o wide")))
     listing = _Listing(target, output)
     views = target.talk(lambda client: _views(client, target, type_, with_pods=output.needs_documents))
     if output.needs_documents:

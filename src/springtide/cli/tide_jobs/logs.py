@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from springtide.cli import printing
+from springtide.cli import printing, speaking
 from springtide.cli.completion import job_names
 from springtide.cli.connecting import Target, on_cluster
 from springtide.cli.durations import Duration
@@ -23,6 +23,7 @@ from springtide.cli.jobs.logs.log_reading import Wish
 from springtide.cli.tide_jobs import options
 from springtide.cli.tide_jobs.output.log_output import LogOutput
 from springtide.kube.client import Client
+from springtide.messages import text
 from springtide.views.logs.log_sources import Wanted
 
 
@@ -30,7 +31,8 @@ def _pattern(ctx: click.Context, param: click.Parameter, value: str) -> re.Patte
     try:
         return re.compile(os.fsencode(value)) if value else None
     except re.error as error:
-        raise click.BadParameter(f"{value!r} is no regular expression: {error}") from None
+        said = text("{value!r} is no regular expression: {error}", value=value, error=str(error))
+        raise click.BadParameter(speaking.shown(said)) from None
 
 
 def _moment(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -41,7 +43,8 @@ def _moment(ctx: click.Context, param: click.Parameter, value: str) -> str:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None:
-        raise click.BadParameter(f"{value!r} is no time; write it like 2026-01-31T12:00:00Z")
+        said = text("{value!r} is no time; write it like 2026-01-31T12:00:00Z", value=value)
+        raise click.BadParameter(speaking.shown(said))
     return value
 
 
@@ -79,9 +82,10 @@ def logs(target: Target, name: str, type_: str, **given: Any) -> None:
     Logs of pods that were removed are shown too, where the cluster keeps them: an embedded one does.
     """
     if given["since"] and given["since_time"]:
-        raise click.UsageError("--since and --since-time exclude each other.")
+        raise click.UsageError(speaking.shown(text("--since and --since-time exclude each other.")))
     if given["follow"] and given["previous"]:
-        raise click.UsageError("--follow and --previous exclude each other: earlier attempts have ended.")
+        said = text("--follow and --previous exclude each other: earlier attempts have ended.")
+        raise click.UsageError(speaking.shown(said))
     wish = Wish(
         wanted=Wanted(given["instance"], given["container"], given["rank"]),
         follow=given["follow"],

@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 
 import click
 
+from springtide.cli import speaking
 from springtide.cli.completion import job_names
 from springtide.cli.durations import Duration
+from springtide.messages import text
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -75,7 +77,7 @@ def variables(ctx: click.Context, param: click.Parameter, values: tuple[str, ...
     pairs = [value.partition("=") for value in values]
     for value, (name, sign, _) in zip(values, pairs, strict=True):
         if not name or not sign:
-            raise click.BadParameter(f"{value!r}: write NAME=VALUE")
+            raise click.BadParameter(speaking.shown(text("{value!r}: write NAME=VALUE", value=value)))
     return tuple((name, value) for name, _, value in pairs)
 
 

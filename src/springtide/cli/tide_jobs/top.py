@@ -188,4 +188,4 @@ def _watch_nodes(target: Target, names: tuple[str, ...]) -> None:
 
 def _tables_only(output: Output, watch: bool) -> None:
     if watch and not output.is_table:
-        raise click.UsageError("-w shows a table: leave out -o")
+        raise click.UsageError(speaking.shown(text("-w shows a table: leave out -o")))

@@ -23,7 +23,8 @@ import springtide
 from springtide.local.environments import bundle
 from springtide.local.environments.environment import Environment, outermost, own
 from springtide.local.environments.shelf import BusyError, Environments, LinkError
-from springtide.local.environments.tools import MakingError, Tools
+from springtide.local.environments.tools import MakingError, Tools, being_made
+from springtide.messages import text
 
 _STAMP: Final = "adopted.json"
 _PTH: Final = "springtide-adopted.pth"
@@ -48,9 +49,9 @@ def adopt(shelf: Environments, name: str, existing: Path, image: str, tools: Too
             shelf.sweep(name)
             return environment
     except LinkError as error:
-        raise MakingError(str(error)) from None
+        raise MakingError(error.what) from None
     except BusyError:
-        raise MakingError(f"another tide is making {name!r} right now\nTry again when it is done.") from None
+        raise MakingError(being_made(name)) from None
 
 
 def share(shelf: Environments, environment: Environment, name: str, image: str) -> Environment:
@@ -61,9 +62,9 @@ def share(shelf: Environments, environment: Environment, name: str, image: str) 
             shelf.put(shared)
             shelf.sweep(name)
     except LinkError as error:
-        raise MakingError(str(error)) from None
+        raise MakingError(error.what) from None
     except BusyError:
-        raise MakingError(f"another tide is making {name!r} right now\nTry again when it is done.") from None
+        raise MakingError(being_made(name)) from None
     return shared
 
 
@@ -79,10 +80,14 @@ def is_environment(directory: Path) -> bool:
 def _made(place: Path, name: str, existing: Path, image: str, tools: Tools) -> Environment:
     version, sites = _probed(existing)
     if not bundle.runs_on(version):
-        raise MakingError(
-            f"{existing} has Python {version}, and tiderun needs 3.11 or newer\n"
-            f"Make it anew with a newer Python, or choose another environment: --environment NAME"
+        said = text(
+            "{path} has Python {version}, and tiderun needs 3.11 or newer\n"
+            "Make it anew with a newer Python, or choose another environment: {option}",
+            path=existing,
+            version=version,
+            option="--environment NAME",
         )
+        raise MakingError(said)
     directory = place / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     complete = False
     try:
@@ -118,7 +123,7 @@ def _ran(command: list[str], existing: Path) -> str:
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode != 0:
         last = answer.stderr.strip().splitlines()[-1:] or [f"exit code {answer.returncode}"]
-        raise MakingError(f"the Python in {existing} does not work: {last[0]}")
+        raise MakingError(text("the Python in {path} does not work: {why}", path=existing, why=last[0]))
     return answer.stdout
 
 
@@ -129,7 +134,8 @@ def _stamp(existing: Path) -> dict[str, Any]:
         python = interpreter.resolve().stat()
         programs = (existing / "bin").stat()
     except OSError as error:
-        raise MakingError(f"the environment {existing} cannot be read: {error.strerror}") from None
+        said = text("the environment {path} cannot be read: {why}", path=existing, why=error.strerror)
+        raise MakingError(said) from None
     return {
         "of": str(existing),
         "springtide": springtide.__version__,

@@ -12,6 +12,7 @@ import posixpath
 import re
 import shlex
 
+from springtide import messages
 from springtide.local.environments import presets
 from springtide.local.environments.environment import OWN, Environment
 from springtide.local.environments.presets import Preset
@@ -28,9 +29,10 @@ _OF_THE_MACHINE = {
 
 def explain_unmade(image: str, preset: Preset) -> str:
     """For an image that a preset can replace, but that was not created yet."""
+    cost = messages.shown(preset.cost, messages.Language.ENGLISH)
     return (
         "images are not pulled here, and no environment stands in for this one yet. "
-        f"Make it ({preset.cost}), and the pod starts by itself: tide env create --for {shlex.quote(image)}"
+        f"Make it ({cost}), and the pod starts by itself: tide env create --for {shlex.quote(image)}"
     )
 
 

@@ -22,7 +22,15 @@ from springtide.local.environments import bundle, empty_libraries
 from springtide.local.environments.environment import OWN, Environment, Files, own
 from springtide.local.environments.presets import Preset
 from springtide.local.environments.shelf import NAME, BusyError, Environments, LinkError
-from springtide.local.environments.tools import WHEELS_ONLY, WITHOUT_DEPENDENCIES, MakingError, Probed, Tools
+from springtide.local.environments.tools import (
+    WHEELS_ONLY,
+    WITHOUT_DEPENDENCIES,
+    MakingError,
+    Probed,
+    Tools,
+    being_made,
+)
+from springtide.messages import text
 
 _LONGEST_PATTERN = 512
 """Characters; names of images are shorter, and long patterns are slow to match."""
@@ -76,47 +84,53 @@ def make(shelf: Environments, recipe: Recipe, *, replace: bool = False, tools: T
     try:
         with shelf.lock(recipe.name):
             if shelf.find(recipe.name) and not replace:
-                raise MakingError(
-                    f"there is an environment {recipe.name!r} already\n"
-                    f"Make it anew: tide env create {recipe.name} --replace ...\n"
-                    f"See it: tide env show {recipe.name}"
+                said = text(
+                    "there is an environment {name!r} already\nMake it anew: {making}\nSee it: {showing}",
+                    name=recipe.name,
+                    making=f"tide env create {recipe.name} --replace ...",
+                    showing=f"tide env show {recipe.name}",
                 )
+                raise MakingError(said)
             shelf.sweep(recipe.name)
             environment = _made(shelf, recipe, tools)
             shelf.put(environment)
             shelf.sweep(recipe.name)
             return environment
     except LinkError as error:
-        raise MakingError(str(error)) from None
+        raise MakingError(error.what) from None
     except BusyError:
-        raise MakingError(f"another tide is making {recipe.name!r} right now\nTry again when it is done.") from None
+        raise MakingError(being_made(recipe.name)) from None
 
 
 def _check(recipe: Recipe) -> None:
     if not NAME.fullmatch(recipe.name) or recipe.name == OWN:
-        raise MakingError(
-            f"{_short(recipe.name)} cannot be a name\n"
-            f"Use small letters, digits, dots and dashes, 63 at most, and not {OWN!r}."
+        said = text(
+            "{name} cannot be a name\nUse small letters, digits, dots and dashes, 63 at most, and not {own!r}.",
+            name=_short(recipe.name),
+            own=OWN,
         )
+        raise MakingError(said)
     for pattern in recipe.images:
         if len(pattern) > _LONGEST_PATTERN or not pattern.isprintable() or " " in pattern:
-            raise MakingError(
-                f"{_short(pattern)} cannot be a pattern of images\n"
-                f"Use at most {_LONGEST_PATTERN} printable characters without spaces."
+            said = text(
+                "{pattern} cannot be a pattern of images\nUse at most {most} printable characters without spaces.",
+                pattern=_short(pattern),
+                most=_LONGEST_PATTERN,
             )
+            raise MakingError(said)
     for path in (*(files.target for files in recipe.files), *filter(None, [recipe.workdir])):
         if not path.startswith("/") or ".." in path.split("/") or os.path.normpath(path) == "/":
-            raise MakingError(f"{path!r} must be an absolute path inside the pod, and not / itself")
+            raise MakingError(text("{path!r} must be an absolute path inside the pod, and not / itself", path=path))
     for source in (files.source for files in recipe.files):
         if not Path(source).is_dir():
-            raise MakingError(f"{source} is not a directory")
+            raise MakingError(text("{path} is not a directory", path=source))
     for file in recipe.requirement_files:
         if not file.is_file():
-            raise MakingError(f"{file} is not there")
+            raise MakingError(text("{path} is not there", path=file))
 
 
-def _short(text: str) -> str:
-    return repr(text if len(text) <= _LONGEST_PATTERN else f"{text[:_LONGEST_PATTERN]}…")
+def _short(given: str) -> str:
+    return repr(given if len(given) <= _LONGEST_PATTERN else f"{given[:_LONGEST_PATTERN]}…")
 
 
 def _made(shelf: Environments, recipe: Recipe, tools: Tools | None) -> Environment:
@@ -164,13 +178,19 @@ def _fresh(place: Path, recipe: Recipe, tools: Tools) -> Environment:
 
 def _check_python(version: str, preset: Preset) -> None:
     if not bundle.runs_on(version):
-        raise MakingError(f"preset {preset.name!r} needs Python 3.11 or newer, not {version}")
+        said = text("preset {name!r} needs Python 3.11 or newer, not {version}", name=preset.name, version=version)
+        raise MakingError(said)
     newest = preset.newest_python
     if newest and bundle.version(version) > bundle.version(newest):
-        raise MakingError(
-            f"preset {preset.name!r} needs Python {newest} or older, not {version}: for newer ones "
-            f"some of its packages have no wheels\nChoose another that this machine has: --python {newest}"
+        said = text(
+            "preset {name!r} needs Python {newest} or older, not {version}: for newer ones "
+            "some of its packages have no wheels\nChoose another that this machine has: {option}",
+            name=preset.name,
+            newest=newest,
+            version=version,
+            option=f"--python {newest}",
         )
+        raise MakingError(said)
 
 
 def _add_alone(directory: Path, found: Probed, preset: Preset, tools: Tools) -> None:
@@ -183,10 +203,15 @@ def _add_alone(directory: Path, found: Probed, preset: Preset, tools: Tools) -> 
     if lacking := empty_libraries.supply(linked):
         packages = [word for each in missing for word in ("--pip", each)]
         whole = shlex.join(["tide", "env", "create", "--preset", preset.name, *packages])
-        raise MakingError(
-            f"{linked[0].name} of preset {preset.name!r} does not load here, it lacks {', '.join(lacking)}\n"
-            f"Install all that it requires, which is much more to fetch: {whole}"
+        said = text(
+            "{library} of preset {name!r} does not load here, it lacks {lacking}\n"
+            "Install all that it requires, which is much more to fetch: {command}",
+            library=linked[0].name,
+            name=preset.name,
+            lacking=", ".join(lacking),
+            command=whole,
         )
+        raise MakingError(said)
 
 
 def _add_own(directory: Path, found: Probed, recipe: Recipe, tools: Tools) -> tuple[Files, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from springtide import messages
 from springtide.local.environments import patterns
 
 TABLE = Path(__file__).with_name("presets.toml")
@@ -42,12 +43,17 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     variables: dict[str, str] = {}
 
     @property
-    def cost(self) -> str:
+    def cost(self) -> messages.Text:
         """Number of packages, size and time of creating it."""
         minutes = -(-self.seconds // 60)
-        time = "less than a minute" if self.seconds < 60 else f"{minutes} minute{'s' if minutes > 1 else ''} or so"
-        count = f"{self.packages} package{'s' if self.packages > 1 else ''}"
-        return f"{count}, about {self.megabytes} MB to fetch, {time}"
+        time = messages.text("{minutes} minutes or so" if minutes > 1 else "{minutes} minute or so", minutes=minutes)
+        count = messages.text("{count} packages" if self.packages > 1 else "{count} package", count=self.packages)
+        return messages.text(
+            "{packages}, about {size} MB to fetch, {time}",
+            packages=count,
+            size=self.megabytes,
+            time=messages.text("less than a minute") if self.seconds < 60 else time,
+        )
 
 
 @cache

@@ -24,6 +24,7 @@ import msgspec
 
 from springtide.local.environments import patterns
 from springtide.local.environments.environment import Environment, own
+from springtide.messages import Language, shown, text
 
 NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
 _CARD, _LOCK = "environment.json", "lock"
@@ -37,10 +38,12 @@ class LinkError(Exception):
     """The directory of an environment is a symbolic link: tide must not remove its target."""
 
     def __init__(self, directory: Path) -> None:
-        super().__init__(
-            f"{directory} is a symbolic link, and tide changes nothing behind it\n"
-            f"Remove the link: rm {shlex.quote(str(directory))}"
+        self.what = text(
+            "{path} is a symbolic link, and tide changes nothing behind it\nRemove the link: {command}",
+            path=directory,
+            command=f"rm {shlex.quote(str(directory))}",
         )
+        super().__init__(shown(self.what, Language.ENGLISH))
 
 
 def default_root() -> Path:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from springtide.local.environments.environment import outermost
 from springtide.local.environments.pip_settings import uv_variables
+from springtide.messages import Language, Text, shown, text
 
 WHEELS_ONLY = "--only-binary=:all:"
 """For packages that must not be built on this machine."""
@@ -46,6 +47,14 @@ Probe = Callable[[Path], Probed]
 class MakingError(Exception):
     """The environment could not be created; the message gives the reason and a remedy."""
 
+    def __init__(self, what: Text) -> None:
+        super().__init__(shown(what, Language.ENGLISH))
+        self.what = what
+
+
+def being_made(name: str) -> Text:
+    return text("another tide is making {name!r} right now\nTry again when it is done.", name=name)
+
 
 def _run(command: Sequence[str], more: Mapping[str, str] | None = None) -> int:
     """Run in the foreground, so that the user sees the progress; all output goes to stderr, as it is no data.
@@ -60,7 +69,8 @@ def _probed(directory: Path) -> Probed:
     command = [str(directory / "bin" / "python"), "-I", "-c", _PROBE]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode != 0:
-        raise MakingError(f"the Python in {directory} does not start: {answer.stderr.strip()}")
+        why = answer.stderr.strip()
+        raise MakingError(text("the Python in {path} does not start: {why}", path=directory, why=why))
     version, paths, packages = json.loads(answer.stdout)
     return Probed(version, outermost(paths), Path(packages))
 
@@ -84,9 +94,12 @@ class Tools:
     def virtual_environment(self, directory: Path, python: str) -> None:
         interpreter = _interpreter(python, bool(self.uv))
         if self.uv:
-            self._must([self.uv, "venv", "--quiet", "--python", interpreter, str(directory)], f"make {directory}")
+            self._must(
+                [self.uv, "venv", "--quiet", "--python", interpreter, str(directory)],
+                text("make {path}", path=directory),
+            )
         else:
-            self._must([interpreter, "-m", "venv", str(directory)], f"make {directory}")
+            self._must([interpreter, "-m", "venv", str(directory)], text("make {path}", path=directory))
 
     def install(self, directory: Path, what: Sequence[str]) -> None:
         python = str(directory / "bin" / "python")
@@ -95,28 +108,36 @@ class Tools:
             command = [self.uv, "pip", "install", "--compile-bytecode", "--python", python, *what]
         else:
             command = [python, "-m", "pip", "install", "--disable-pip-version-check", *what]
-        purpose = " ".join(word for word in what if word not in (WHEELS_ONLY, WITHOUT_DEPENDENCIES))
-        self._must(command, f"install {purpose}", self._without_network())
+        packages = " ".join(word for word in what if word not in (WHEELS_ONLY, WITHOUT_DEPENDENCIES))
+        self._must(command, text("install {packages}", packages=packages), self._without_network())
 
     def compile(self, directory: Path, modules: Sequence[Path]) -> None:
         names = [str(each) for each in modules]
-        self._must([str(directory / "bin" / "python"), "-m", "compileall", "-q", *names], f"compile {' '.join(names)}")
+        purpose = text("compile {files}", files=" ".join(names))
+        self._must([str(directory / "bin" / "python"), "-m", "compileall", "-q", *names], purpose)
 
-    def _must(self, command: Sequence[str], purpose: str, advice: str = "") -> None:
+    def _must(self, command: Sequence[str], purpose: Text, advice: Text | None = None) -> None:
         status = self.run(command)
         if status != 0:
-            why = f"cannot {purpose}: {Path(command[0]).name} ended with status {status}, see above"
-            raise MakingError(f"{why}\n{advice}".rstrip())
+            why = text(
+                "cannot {purpose}: {program} ended with status {status}, see above",
+                purpose=purpose,
+                program=Path(command[0]).name,
+                status=status,
+            )
+            raise MakingError(text("{why}\n{advice}", why=why, advice=advice) if advice else why)
 
-    def _without_network(self) -> str:
+    def _without_network(self) -> Text:
         index, offline, links = (
             ("UV_DEFAULT_INDEX", "UV_OFFLINE", "UV_FIND_LINKS")
             if self.uv
             else ("PIP_INDEX_URL", "PIP_NO_INDEX", "PIP_FIND_LINKS")
         )
-        return (
+        return text(
             "Where the package index cannot be reached: connect this machine to it, or set "
-            f"{index}=URL to a mirror, or {links}=DIR {offline}=1 to a directory of wheels."
+            "{index} to a mirror, or {links} to a directory of wheels.",
+            index=f"{index}=URL",
+            links=f"{links}=DIR {offline}=1",
         )
 
 
@@ -128,5 +149,8 @@ def _interpreter(python: str, has_uv: bool) -> str:
     name = python if python.startswith("python") else f"python{python}"
     found = shutil.which(name)
     if found is None:
-        raise MakingError(f"there is no {name} on this machine\nInstall it, or install uv, which finds and fetches it.")
+        said = text(
+            "there is no {name} on this machine\nInstall it, or install uv, which finds and fetches it.", name=name
+        )
+        raise MakingError(said)
     return found

@@ -10,6 +10,7 @@ from springtide.messages.zh import (
     clusters,
     connecting,
     doctor,
+    environments,
     explaining,
     flags,
     job_logs,
@@ -20,12 +21,14 @@ from springtide.messages.zh import (
     submitting,
     tensorboards,
     tide_help,
+    usage,
 )
 
 _SUBJECTS: Final = (
     clusters,
     connecting,
     doctor,
+    environments,
     explaining,
     flags,
     job_logs,
@@ -36,6 +39,7 @@ _SUBJECTS: Final = (
     submitting,
     tensorboards,
     tide_help,
+    usage,
 )
 
 TRANSLATIONS: Final[Mapping[str, str]] = {

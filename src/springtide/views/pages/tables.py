@@ -98,7 +98,8 @@ def wrapped(text: str, width: int) -> list[str]:
     return [*lines, line.rstrip()]
 
 
-_TOKENS: Final = re.compile(r"\s+|[\u2e80-\uffef]|[^\s\u2e80-\uffef]+")
+_TOKENS: Final = re.compile(r"\s+|(?:[\u2e80-\uffef]|[^\s\u2e80-\uffef]+)[，。；：、！？）]*")
+"""A stop does not begin a line."""
 
 
 def shortened_inside(text: str, width: int) -> str:

@@ -16,6 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from springtide.cli import speaking
 from springtide.cli.errors import ExitCode, Failure
 from springtide.local.environments import adopting, making
 from springtide.local.environments.making import Recipe
@@ -105,7 +106,8 @@ def prepare(directory: Path, named: str = "") -> Prepared:
             case Kind.OWN:
                 adopting.share(shelf, shelf.fallback, name, image)
     except (MakingError, OSError) as error:
-        what, _, more = str(error).partition("\n")
+        said = speaking.shown(error.what) if isinstance(error, MakingError) else str(error)
+        what, _, more = said.partition("\n")
         raise Failure(
             text("The environment of this directory cannot be made."),
             text("{why}", why=what),

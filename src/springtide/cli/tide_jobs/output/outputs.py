@@ -14,6 +14,7 @@ import click
 
 from springtide import messages
 from springtide.cli import speaking
+from springtide.messages import text
 from springtide.views.jobs import JobView
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -57,7 +58,8 @@ class _OutputType(click.ParamType[Output]):
         word, sign, argument = str(value).partition("=")
         form = next((form for form in Form if form.value == word), None)
         if form is None or bool(sign) is not (form in _WITH_ARGUMENT):
-            self.fail(f"{value!r} is none of {_METAVAR.replace('…', 'TEMPLATE')}", param, ctx)
+            forms = _METAVAR.replace("…", "TEMPLATE")
+            self.fail(speaking.shown(text("{value!r} is none of {forms}", value=str(value), forms=forms)), param, ctx)
         return Output(form, argument)
 
 

@@ -16,7 +16,7 @@ from springtide.cli.tide_jobs import options
 from springtide.cli.tide_jobs.output.manifest_output import DryRun, dry_run_options
 from springtide.messages import text
 
-_TYPES: Final = {
+TYPES: Final = {
     "etjob": (("et",), "An elastic job of Horovod: workers come and go while it trains."),
     "mpijob": (("mpi", "mj"), "A job of MPI: a launcher and workers."),
     "tfjob": (("tf",), "A job of TensorFlow: workers, parameter servers, a chief."),
@@ -28,7 +28,7 @@ _TYPES: Final = {
 
 class _Submit(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_TYPES)
+        return list(TYPES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         name = _type_of(cmd_name)
@@ -51,16 +51,16 @@ class _Submit(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Types of jobs"):
-            formatter.write_dl([(name, help_) for name, (_, help_) in _TYPES.items()])
+            formatter.write_dl([(name, help_) for name, (_, help_) in TYPES.items()])
 
 
 def _type_of(word: str) -> str | None:
-    return next((name for name, (others, _) in _TYPES.items() if word in (name, *others)), None)
+    return next((name for name, (others, _) in TYPES.items() if word in (name, *others)), None)
 
 
 def _no_type(word: str) -> Failure:
-    similar = difflib.get_close_matches(word, _TYPES, 1)
-    types = text("types are: {types}", types=", ".join(_TYPES))
+    similar = difflib.get_close_matches(word, TYPES, 1)
+    types = text("types are: {types}", types=", ".join(TYPES))
     hint = text("did you mean {name}?", name=similar[0]) if similar else types
     return Failure(text("There is no type of jobs {type}.", type=word), hint=hint, code=ExitCode.USAGE)
 

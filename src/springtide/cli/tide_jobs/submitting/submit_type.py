@@ -14,7 +14,7 @@ from typing import Any, Final
 import click
 from click.shell_completion import CompletionItem
 
-from springtide.cli import speaking
+from springtide.cli import help_pages, speaking
 from springtide.cli.completion import job_names
 from springtide.cli.errors import ExitCode, Failure
 from springtide.cli.flags import pflag
@@ -70,10 +70,13 @@ def command_of(name: str) -> click.Command:
 
 
 class _Typed(click.Command):
+    context_class = help_pages.Context
+
     def __init__(self, name: str, flags: Sequence[Flag], run: Any) -> None:
         self._flags = (*flags, *OWN)
         params = [_option(flag) for flag in self._flags]
-        about = f"Create a job of type {name}, as `arena submit {name}` does.\n\n{_COMMAND_HELP}"
+        first = speaking.shown(text("Create a job of type {type}, as `arena submit {type}` does.", type=name))
+        about = f"{first}\n\n{_COMMAND_HELP}"
         command = click.Argument(["line"], nargs=-1, metavar="COMMAND", help="What the job runs.")
         super().__init__(name, callback=run, params=[*params, command], help=about, epilog=_EPILOG.format(name=name))
 
@@ -117,7 +120,7 @@ class _Typed(click.Command):
         common, own = {flag.name for flag in COMMON}, {flag.name for flag in OWN}
         records: dict[str, list[tuple[str, str]]] = {
             "Flags of all types": [],
-            f"Flags of {self.name}": [],
+            speaking.shown(text("Flags of {type}", type=self.name)): [],
             "Options": [],
         }
         for flag, param in zip(self._flags, self.params, strict=False):
