@@ -36,7 +36,7 @@ def explained(error: errors.ApiError, connection: config.Connection) -> Failure:
         hint = text("the credentials in the kubeconfig are missing, wrong or expired; get new ones")
         return Failure(text("The cluster does not know you."), cause, hint, ExitCode.NO_RIGHTS)
     if isinstance(error, errors.Forbidden):
-        hint = text("ask whoever runs the cluster for this right")
+        hint = text("ask the cluster's administrator for this right")
         return Failure(text("You may not do this."), cause, hint, ExitCode.NO_RIGHTS)
     if isinstance(error, errors.Malformed):
         hint = text(

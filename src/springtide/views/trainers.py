@@ -8,7 +8,7 @@ those of kubeflow.org/v1 and v2beta1; a server shows every MPIJob in either vers
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 Obj = Mapping[str, Any]
@@ -100,17 +100,7 @@ ETJOB: Final = Trainer(
     group_label=("group-name", "kai.alibabacloud.com"),
     scales=True,
 )
-DEEPSPEEDJOB: Final = Trainer(
-    name="deepspeedjob",
-    alias="DeepSpeed",
-    short="dp",
-    resource=TRAINING_JOBS,
-    roles="etReplicaSpecs",
-    job_label="training-job-name",
-    chiefs=("launcher",),
-    group_label=("group-name", "kai.alibabacloud.com"),
-    scales=True,
-)
+DEEPSPEEDJOB: Final = replace(ETJOB, name="deepspeedjob", alias="DeepSpeed", short="dp")
 MPIJOB: Final = Trainer(
     name="mpijob",
     alias="MPI",

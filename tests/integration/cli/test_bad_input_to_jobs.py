@@ -31,7 +31,9 @@ metadata: {name: bert}
 spec:
   launcherAttachMode: kubexec
   mpiReplicaSpecs:
-    Launcher: {template: {spec: &forever {containers: [{name: main, image: python, command: [sleep, "9999"]}]}}}
+    Launcher:
+      template:
+        spec: &forever {containers: [{name: main, image: python, command: [sh, -c, "echo begun; sleep 9999"]}]}
     Worker: {replicas: 1, template: {spec: *forever}}
 ---
 apiVersion: kubeflow.org/v1
@@ -48,7 +50,9 @@ metadata: {name: elastic}
 spec:
   launcherAttachMode: kubexec
   etReplicaSpecs:
-    launcher: {template: {spec: {containers: [{name: main, image: python, command: [sleep, "9999"]}]}}}
+    launcher:
+      template:
+        spec: {containers: [{name: main, image: python, command: [sh, -c, "echo begun; sleep 9999"]}]}
     worker:
       replicas: 1
       minReplicas: 1
@@ -385,23 +389,23 @@ def test_arena_says_it_in_a_line(user: User, how: str, what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code"),
+    ("words", "printed", "code"),
     [
-        ("tide logs bert -f", 130),
-        ("tide list -w", 130),
-        ("tide get bert -w", 130),
-        ("tide wait bert", 101),
-        ("arena logs elastic -f", 130),
-        ("arena top job elastic -r", 130),
+        ("tide logs bert -f", "begun", 130),
+        ("tide list -w", "STATE", 130),
+        ("tide get bert -w", "Running", 130),
+        ("tide wait bert", "Running", 101),
+        ("arena logs elastic -f", "begun", 130),
+        ("arena top job elastic -r", "Instances", 130),
     ],
 )
-def test_ctrl_c_ends_what_goes_on(user: User, words: str, code: int) -> None:
+def test_ctrl_c_ends_what_goes_on(user: User, words: str, printed: str, code: int) -> None:
     program, *rest = words.split()
     module = "springtide.cli.arena" if program == "arena" else "springtide.cli"
     with terminal.bash(user.environment, user.home) as shell:
         begin = len(shell.shown)
         shell.type(f"{sys.executable} -m {module} {' '.join(rest)}; echo status=$?\n")
-        time.sleep(2)
+        shell.wait_for(printed, begin)
         shell.type("\x03")
         said = shell.wait_for(r"status=\d+\r\n", begin)
     assert f"status={code}" in said
@@ -421,7 +425,8 @@ def test_a_deletion_that_is_not_agreed_to_deletes_nothing(user: User) -> None:
 
 def test_a_terminated_command_ends_at_once(user: User) -> None:
     with user.start("wait", "bert") as process:
-        time.sleep(1)
+        assert process.stderr is not None
+        assert "Running" in process.stderr.readline()
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=60)
     assert "Traceback" not in err

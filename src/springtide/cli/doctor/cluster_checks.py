@@ -86,7 +86,9 @@ async def definitions(cluster: Cluster) -> Finding:
         except errors.Forbidden:
             return Finding(
                 text("it is not known which CRDs are installed: you may not read them"),
-                text("ask whoever runs the cluster for this right: {rights}", rights="get customresourcedefinitions"),
+                text(
+                    "ask the cluster's administrator for this right: {rights}", rights="get customresourcedefinitions"
+                ),
             )
         if found is None:
             missing.append(name)
@@ -116,7 +118,7 @@ async def operator(cluster: Cluster) -> Finding:
     found = await evidence.operator(cluster.client, datetime.now(UTC))
     if found is None:
         said = text("it is not known whether an operator runs: you may read neither leases nor pods of all namespaces")
-        return Finding(said, text("ask whoever runs the cluster for this right: {rights}", rights="list leases"))
+        return Finding(said, text("ask the cluster's administrator for this right: {rights}", rights="list leases"))
     where = text("{object}: {said}", object=found.fact.object, said=found.fact.said)
     if found.alive:
         return Finding(text("an operator runs ({where})", where=where))
@@ -132,7 +134,9 @@ async def rights(cluster: Cluster) -> Finding:
     where = cluster.namespace
     if lacking:
         said = text("you may not do all that tide does in namespace {namespace}", namespace=where)
-        return Finding(said, text("ask whoever runs the cluster for these rights: {rights}", rights=", ".join(lacking)))
+        return Finding(
+            said, text("ask the cluster's administrator for these rights: {rights}", rights=", ".join(lacking))
+        )
     return Finding(text("you may do all that tide does in namespace {namespace}", namespace=where))
 
 

@@ -27,28 +27,12 @@ def job_arguments(command: F) -> F:
     )
 
 
-def type_option(command: F) -> F:
-    return click.option(
-        "-T",
-        "--type",
-        "type_",
-        default="",
-        metavar="TYPE",
-        shell_complete=job_names.types,
-        help="Type of the job, where two have one name: mpijob.",
-    )(command)
+def _of_types(help_: str) -> Callable[[F], F]:
+    return click.option("-T", "--type", "type_", default="", metavar="TYPE", shell_complete=job_names.types, help=help_)
 
 
-def only_type_option(command: F) -> F:
-    return click.option(
-        "-T",
-        "--type",
-        "type_",
-        default="",
-        metavar="TYPE",
-        shell_complete=job_names.types,
-        help="Jobs of one type only, such as mpijob.",
-    )(command)
+type_option = _of_types("Type of the job, where two have one name: mpijob.")
+only_type_option = _of_types("Jobs of one type only, such as mpijob.")
 
 
 def files_option(*, required: bool) -> Callable[[F], F]:

@@ -36,7 +36,7 @@ TRANSLATIONS: Final = {
     "Your certificate for this cluster has expired.": "您访问此集群的证书已过期。",
     "it was valid until {time}": "其有效期至 {time}",
     "The cluster does not know you.": "集群不认识您的身份。",
-    "ask whoever runs the cluster for this right": "请向集群管理员申请此权限",
+    "ask the cluster's administrator for this right": "请向集群管理员申请此权限",
     "You may not do this.": "您没有执行此操作的权限。",
     "The cluster rejects the request.": "集群拒绝了该请求。",
     "{cause}": "{cause}",

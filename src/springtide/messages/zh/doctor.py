@@ -11,7 +11,7 @@ TRANSLATIONS: Final = {
         "Springtide 遵循 {followed}；请使用与集群版本更接近的发行版"
     ),
     "it is not known which CRDs are installed: you may not read them": "不知道安装了哪些 CRD：您无权读取",
-    "ask whoever runs the cluster for this right: {rights}": "请向集群管理员申请此权限：{rights}",
+    "ask the cluster's administrator for this right: {rights}": "请向集群管理员申请此权限：{rights}",
     "CRDs are missing: {names}": "缺少 CRD：{names}",
     "install them: {command}": "安装：{command}",
     "CRDs are of another project or release: {names}": "CRD 属于其他项目或发行版：{names}",
@@ -24,7 +24,7 @@ TRANSLATIONS: Final = {
     "no operator runs, so that no job starts ({where})": "没有 operator 在运行，任务不会启动（{where}）",
     "start it, or see why it does not run: {command}": "启动它，或查看它为何没有运行：{command}",
     "you may not do all that tide does in namespace {namespace}": "您无权在命名空间 {namespace} 执行 tide 的全部操作",
-    "ask whoever runs the cluster for these rights: {rights}": "请向集群管理员申请这些权限：{rights}",
+    "ask the cluster's administrator for these rights: {rights}": "请向集群管理员申请这些权限：{rights}",
     "you may do all that tide does in namespace {namespace}": "您有权在命名空间 {namespace} 执行 tide 的全部操作",
     "add one: {command}": "添加一个：{command}",
     "the cluster has no nodes, or you may not read them": "集群没有节点，或您无权读取",

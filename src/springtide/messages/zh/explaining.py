@@ -36,7 +36,7 @@ TRANSLATIONS: Final = {
     "objects of an earlier job of this name still exist, and the job starts when they are gone": (
         "同名的早先任务还有对象存在，它们消失后任务就会启动"
     ),
-    "an object that it needs exists already and belongs to somebody else": "它需要的一个对象已存在，且不属于它",
+    "an object that it needs exists already and belongs to another owner": "它需要的一个对象已存在，且不属于它",
     "it is not valid: {said}": "它不合法：{said}",
     # Images and containers.
     "{image} is no valid name of an image": "{image} 不是合法的镜像名",

@@ -62,7 +62,7 @@ def name_taken(evidence: Evidence) -> Cause | None:
     if found.get("reason") == "EarlierJobRemains":
         why = text("objects of an earlier job of this name still exist, and the job starts when they are gone")
         return Cause("EarlierJobRemains", why, (fact,), f"tide get {evidence.name} -n {evidence.namespace} -w")
-    why = text("an object that it needs exists already and belongs to somebody else")
+    why = text("an object that it needs exists already and belongs to another owner")
     return Cause("NameTaken", why, (fact,), f"kubectl describe {evidence.title} -n {evidence.namespace}")
 
 
